@@ -1,0 +1,21 @@
+//! Facts about interconnects and the devices they join, each with its source and grade.
+//!
+//! The facts live as TOML in `catalogue/<kind>/<name>.toml`; adding one is adding a file. Rates are per
+//! direction, always; a marketing sum of both directions may only appear in a `note` that says so.
+
+mod catalogue;
+mod device;
+mod fact;
+mod library;
+mod link;
+mod machine;
+
+pub use catalogue::{Catalogue, NotFound};
+pub use device::{Attachment, Bridge, Compute, Cpu, Form, Gpu, Nic, PeerToPeer, Switch, SwitchKind};
+pub use fact::{Fact, Grade, Source};
+pub use library::{Library, Table};
+pub use link::{ChannelLoss, ChannelPart, ChannelUnit, LinkFamily, LinkKind, Retimer};
+pub use machine::{
+    Branch, BridgeUse, ChannelUse, Fabric, GpuGroup, Host, Machine, MeshLink, Network, NetworkDesign,
+    NicGroup,
+};
