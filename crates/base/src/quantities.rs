@@ -214,6 +214,12 @@ impl Power {
 }
 
 impl Loss {
+    /// This loss times an amount, rounded down to a millidecibel.
+    #[must_use]
+    pub fn times(self, amount: Ratio) -> Self {
+        let scaled = u128::from(self.0) * u128::from(amount.numerator) / u128::from(amount.denominator);
+        Self(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
     /// In decibels.
     #[expect(clippy::cast_precision_loss, reason = "printing and JSON only need 53 bits")]
     pub const fn as_decibels(self) -> f64 {

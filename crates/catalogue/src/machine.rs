@@ -140,6 +140,10 @@ pub struct Fabric {
     pub links: Option<u16>,
     /// Direct links between pairs.
     pub mesh: Vec<MeshLink>,
+    /// Baseboards over which GPUs and switches are split evenly (DGX-2: 2); 0 and 1 mean one.
+    pub boards: u16,
+    /// Links between each switch of one board and its twin on the next (DGX-2: 8).
+    pub trunk_links: u16,
     /// Whether the switches join the GPUs of all hosts (NVL72).
     pub spans_hosts: bool,
 }

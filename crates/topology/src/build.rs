@@ -1,0 +1,283 @@
+//! From a machine's description to its graph.
+
+use thiserror::Error;
+use weft_base::{Rate, Span};
+use weft_catalogue::{Attachment, Catalogue, Cpu, Gpu, LinkFamily, LinkKind, Machine, Nic, NotFound};
+
+use crate::graph::{GraphBuilder, KindId, NodeId, NodeKind, Topology};
+use crate::{fabric, network, pcie};
+
+/// Taken for a CPU that the input does not name: the commonest two-socket server CPU with PCIe 4.
+const ASSUMED_CPU: &str = "xeon-ice-lake";
+/// Taken for the PCIe port of a device that the input does not name.
+const ASSUMED_PORT: (&str, u16) = ("pcie4", 16);
+
+/// Something that the input does not say and that was taken as usual.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Assumption {
+    /// What it is about: a device's name, or `GPU`, `NIC`, `CPU` for all of them.
+    pub subject: String,
+    /// What of it: `model`, `PCIe port`.
+    pub what: String,
+    /// What was taken.
+    pub value: String,
+    /// Why that, as a clause: "the input does not name the CPU".
+    pub why: String,
+}
+
+impl Assumption {
+    /// An assumption about `what` of `subject`.
+    pub fn new(
+        subject: impl Into<String>,
+        what: impl Into<String>,
+        value: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self { subject: subject.into(), what: what.into(), value: value.into(), why: why.into() }
+    }
+}
+
+/// A graph and what had to be assumed to build it.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// The graph.
+    pub topology: Topology,
+    /// What the description left open.
+    pub assumed: Vec<Assumption>,
+}
+
+/// Why a description is no machine. Reads as "failed to build {machine}: {error}".
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BuildError {
+    /// A name that the catalogue does not know.
+    #[error(transparent)]
+    NotFound(#[from] NotFound),
+    /// A branch, mesh or bridge names a device that the machine does not have.
+    #[error("{place} names {kind} {number}, but there are {count}")]
+    NoSuchDevice {
+        /// Where it is named: `pcie branch sw0`, `fabric mesh`.
+        place: String,
+        /// `GPU` or `NIC`.
+        kind: &'static str,
+        /// The number given.
+        number: u16,
+        /// How many there are.
+        count: usize,
+    },
+    /// A device in two branches.
+    #[error("{kind} {number} hangs off two PCIe branches")]
+    TwoBranches {
+        /// `GPU` or `NIC`.
+        kind: &'static str,
+        /// Its number.
+        number: u16,
+    },
+    /// A branch under an unknown branch, or one named later or without a switch.
+    #[error("pcie branch `{branch}` hangs under `{under}`, which is no switch named before it")]
+    NoSuchBranch {
+        /// The branch.
+        branch: String,
+        /// What it names in `under`.
+        under: String,
+    },
+    /// A socket number beyond the host's sockets.
+    #[error("pcie branch `{branch}` is on socket {socket}, but there are {sockets}")]
+    NoSuchSocket {
+        /// The branch.
+        branch: String,
+        /// The socket given.
+        socket: u16,
+        /// How many there are.
+        sockets: u16,
+    },
+    /// Links that the GPU does not have.
+    #[error("{gpu} has {has} {link} links, but {wanted} are used")]
+    TooManyLinks {
+        /// The GPU's title.
+        gpu: String,
+        /// Link kind.
+        link: String,
+        /// Links of one GPU.
+        has: u16,
+        /// Links that the description uses.
+        wanted: u16,
+    },
+    /// A GPU without links to other GPUs in a fabric.
+    #[error("{gpu} has no links to other GPUs")]
+    NoFabric {
+        /// The GPU's title.
+        gpu: String,
+    },
+    /// A bridge that the cards do not take.
+    #[error("{gpu} takes no {bridge} bridge{instead}")]
+    NoBridge {
+        /// The GPU's title.
+        gpu: String,
+        /// The bridge asked for.
+        bridge: String,
+        /// What it takes instead, as a clause; empty if nothing.
+        instead: String,
+    },
+    /// A bridge over too many or unlike cards.
+    #[error("{rule}")]
+    BridgeRule {
+        /// The rule that is broken, as a sentence.
+        rule: String,
+    },
+    /// A network that cannot be laid out.
+    #[error("{reason}")]
+    Network {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// A link as it will be laid between two nodes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wire {
+    pub kind: KindId,
+    pub count: u16,
+    pub capacity: Rate,
+    pub latency: Span,
+}
+
+/// What the description refers to, looked up once for all hosts.
+pub(crate) struct Parts<'a> {
+    pub machine: &'a Machine,
+    pub catalogue: &'a Catalogue,
+    pub cpu: &'a Cpu,
+    /// Model of each GPU of a host; `None` where unknown.
+    pub gpus: Vec<Option<&'a Gpu>>,
+    /// Model of each NIC of a host and the link kind that its ports run; `None` where unknown.
+    pub nics: Vec<(Option<&'a Nic>, Option<&'a LinkKind>)>,
+}
+
+/// The devices of one host, by number.
+#[derive(Default)]
+pub(crate) struct HostNodes {
+    pub gpus: Vec<NodeId>,
+    pub nics: Vec<NodeId>,
+}
+
+/// Builds the graph of `machine`.
+pub fn build(machine: &Machine, catalogue: &Catalogue) -> Result<Built, BuildError> {
+    let mut assumed = Vec::new();
+    let parts = Parts::look_up(machine, catalogue, &mut assumed)?;
+    let hosts = machine.host.count.max(1);
+    let devices = parts.gpus.len() + parts.nics.len();
+    let per_host = 3 * usize::from(machine.host.sockets) + 2 * devices + 8;
+    let mut graph = GraphBuilder::with_capacity(per_host * hosts as usize, 6 * devices * hosts as usize);
+    let plan = pcie::Plan::new(&parts, &mut graph)?;
+    let fabric_plan = fabric::Plan::new(&parts, &mut graph)?;
+    let mut all_hosts = Vec::with_capacity(hosts as usize);
+    for host in 0..hosts {
+        let nodes = plan.lay(&parts, &mut graph, host);
+        fabric_plan.lay_host(&mut graph, host, &nodes);
+        all_hosts.push(nodes);
+    }
+    fabric_plan.lay_rack(&mut graph, &all_hosts);
+    if let Some(design) = &machine.network {
+        network::lay(design, &parts, &mut graph, &all_hosts)?;
+    }
+    Ok(Built { topology: graph.finish(), assumed })
+}
+
+impl<'a> Parts<'a> {
+    fn look_up(
+        machine: &'a Machine,
+        catalogue: &'a Catalogue,
+        assumed: &mut Vec<Assumption>,
+    ) -> Result<Self, BuildError> {
+        let cpu = catalogue.cpu(machine.host.cpu.as_deref().unwrap_or(ASSUMED_CPU))?;
+        if machine.host.cpu.is_none() {
+            assumed.push(Assumption::new("CPU", "model", &cpu.name, "the input does not name the CPU"));
+        }
+        let mut parts = Self { machine, catalogue, cpu, gpus: Vec::new(), nics: Vec::new() };
+        for group in &machine.gpus {
+            let model = group.model.as_deref().map(|name| catalogue.gpu(name)).transpose()?;
+            parts.gpus.extend(std::iter::repeat_n(model, usize::from(group.count)));
+            assume_port(assumed, "GPU", model.is_none());
+        }
+        for group in &machine.nics {
+            let model = group.model.as_deref().map(|name| catalogue.nic(name)).transpose()?;
+            let fastest = model.and_then(|nic| nic.links.first()).map(String::as_str);
+            let link = group.link.as_deref().or(fastest).map(|name| catalogue.link(name)).transpose()?;
+            parts.nics.extend(std::iter::repeat_n((model, link), usize::from(group.count)));
+            assume_port(assumed, "NIC", model.is_none());
+        }
+        Ok(parts)
+    }
+
+    /// The PCIe port of GPU `number`: link kind and lanes; `None` for one without.
+    pub fn gpu_port(&self, number: usize) -> Result<Option<(&'a LinkKind, u16)>, BuildError> {
+        match self.gpus[number] {
+            Some(gpu) => gpu.pcie.as_ref().map(|port| self.attachment(port)).transpose(),
+            None => Ok(Some((self.catalogue.link(ASSUMED_PORT.0)?, ASSUMED_PORT.1))),
+        }
+    }
+
+    /// The PCIe port of NIC `number`: link kind and lanes.
+    pub fn nic_port(&self, number: usize) -> Result<(&'a LinkKind, u16), BuildError> {
+        match self.nics[number].0 {
+            Some(nic) => self.attachment(&nic.pcie),
+            None => Ok((self.catalogue.link(ASSUMED_PORT.0)?, ASSUMED_PORT.1)),
+        }
+    }
+
+    fn attachment(&self, port: &'a Attachment) -> Result<(&'a LinkKind, u16), BuildError> {
+        Ok((self.catalogue.link(&port.link)?, port.count.value))
+    }
+
+    /// A wire of `count` lanes or links of a catalogue kind.
+    pub fn wire(graph: &mut GraphBuilder, link: &LinkKind, count: u16) -> Wire {
+        let latency = link.latency.as_ref().map_or(Span::ZERO, |fact| fact.value);
+        let kind = graph.kind(&link.name, &link.title, link.family);
+        Wire { kind, count, capacity: link.rate(count), latency }
+    }
+
+    /// A wire inside a CPU, at the CPU's own rate.
+    pub fn inner_wire(
+        graph: &mut GraphBuilder,
+        name: &str,
+        title: &str,
+        family: LinkFamily,
+        capacity: Rate,
+    ) -> Wire {
+        Wire { kind: graph.kind(name, title, family), count: 1, capacity, latency: Span::ZERO }
+    }
+}
+
+fn assume_port(assumed: &mut Vec<Assumption>, kind: &str, unknown: bool) {
+    let assumption = Assumption::new(
+        kind,
+        "PCIe port",
+        format!("{} x{}", ASSUMED_PORT.0, ASSUMED_PORT.1),
+        format!("the input does not name the {kind} model"),
+    );
+    if unknown && !assumed.contains(&assumption) {
+        assumed.push(assumption);
+    }
+}
+
+impl GraphBuilder {
+    /// Lays `wire` between two nodes.
+    pub(crate) fn lay(&mut self, a: NodeId, b: NodeId, wire: Wire) {
+        self.connect(a, b, wire.kind, wire.count, wire.capacity, wire.latency);
+    }
+
+    /// Adds a node with a model.
+    pub(crate) fn device(
+        &mut self,
+        kind: NodeKind,
+        number: u32,
+        host: Option<u32>,
+        socket: Option<u16>,
+        model: Option<&str>,
+    ) -> NodeId {
+        let node = self.node(kind, number, host, socket);
+        if let Some(model) = model {
+            self.set_model(node, model);
+        }
+        node
+    }
+}

@@ -1,0 +1,132 @@
+//! What class two devices of a host are to each other, computed from the graph.
+
+use weft_catalogue::LinkFamily;
+
+use crate::graph::{NodeId, NodeKind, Topology};
+use crate::{NcclPath, ReportedClass};
+
+/// What `nvidia-smi topo -m` would print between two devices of one host; `None` where it would print
+/// nothing (other hosts, devices without a socket).
+pub fn reported_class(topology: &Topology, a: NodeId, b: NodeId) -> Option<ReportedClass> {
+    let links = fabric_links(topology, a, b);
+    if let Some(links) = u8::try_from(links).ok().filter(|links| *links > 0) {
+        return Some(ReportedClass::Nv(links));
+    }
+    if topology.node(a).host != topology.node(b).host || a == b {
+        return None;
+    }
+    let (up_a, up_b) = (way_up(topology, a), way_up(topology, b));
+    let common = up_a.iter().find(|node| up_b.contains(node));
+    match common {
+        Some(node) if topology.node(*node).kind == NodeKind::PcieSwitch => {
+            let direct = up_a.first() == Some(node) && up_b.first() == Some(node);
+            Some(if direct { ReportedClass::Pix } else { ReportedClass::Pxb })
+        }
+        Some(node) if topology.node(*node).kind == NodeKind::HostBridge => Some(ReportedClass::Phb),
+        Some(_) => Some(ReportedClass::Node),
+        None => {
+            let (socket_a, socket_b) = (topology.node(a).socket?, topology.node(b).socket?);
+            Some(if socket_a == socket_b { ReportedClass::Node } else { ReportedClass::Sys })
+        }
+    }
+}
+
+/// What NCCL computes between two devices; [`NcclPath::Dis`] where it finds no path.
+pub fn nccl_path(topology: &Topology, a: NodeId, b: NodeId) -> NcclPath {
+    if a == b {
+        return NcclPath::Loc;
+    }
+    if fabric_links(topology, a, b) > 0 {
+        return NcclPath::Nvl;
+    }
+    let both_gpus = [a, b].iter().all(|node| topology.node(*node).kind == NodeKind::Gpu);
+    if both_gpus && fabric_neighbours(topology, a).any(|middle| fabric_links(topology, middle, b) > 0) {
+        return NcclPath::Nvb;
+    }
+    if topology.node(a).host != topology.node(b).host {
+        return NcclPath::Net;
+    }
+    reported_class(topology, a, b).map_or(NcclPath::Dis, NcclPath::from)
+}
+
+/// Whether a link of the graph ties GPUs (a switch, a direct link, a bridge that carries data).
+pub(crate) fn is_fabric(topology: &Topology, link: &crate::Link) -> bool {
+    topology.family(link) == LinkFamily::GpuFabric
+}
+
+/// GPU-fabric links from `a` to `b`, direct or through switches: the n of `NVn`.
+fn fabric_links(topology: &Topology, a: NodeId, b: NodeId) -> u32 {
+    if topology.node(a).kind != NodeKind::Gpu || topology.node(b).kind != NodeKind::Gpu || a == b {
+        return 0;
+    }
+    let direct: u32 = topology
+        .links_from(a)
+        .filter(|(_, link)| link.to == b && is_fabric(topology, link))
+        .map(|(_, link)| u32::from(link.count))
+        .sum();
+    if direct > 0 {
+        return direct;
+    }
+    let to_switches = |gpu| -> u32 { switch_links(topology, gpu).map(|(_, count)| u32::from(count)).sum() };
+    if same_fabric(topology, a, b) { to_switches(a).min(to_switches(b)) } else { 0 }
+}
+
+/// Switches of the GPU fabric at `gpu`, with the links to each.
+fn switch_links(topology: &Topology, gpu: NodeId) -> impl Iterator<Item = (NodeId, u16)> {
+    let is_switch = |node| topology.node(node).kind == NodeKind::GpuSwitch;
+    topology
+        .links_from(gpu)
+        .filter(move |(_, link)| is_switch(link.to))
+        .map(|(_, link)| (link.to, link.count))
+}
+
+/// Whether a switch of `a` is one of `b`, or joined to one by a trunk.
+fn same_fabric(topology: &Topology, a: NodeId, b: NodeId) -> bool {
+    let of_b: Vec<NodeId> = switch_links(topology, b).map(|(switch, _)| switch).collect();
+    switch_links(topology, a).any(|(switch, _)| {
+        of_b.contains(&switch) || topology.links_from(switch).any(|(_, link)| of_b.contains(&link.to))
+    })
+}
+
+/// GPUs with a direct fabric link to `gpu`.
+fn fabric_neighbours(topology: &Topology, gpu: NodeId) -> impl Iterator<Item = NodeId> {
+    topology
+        .links_from(gpu)
+        .filter(|(_, link)| is_fabric(topology, link) && topology.node(link.to).kind == NodeKind::Gpu)
+        .map(|(_, link)| link.to)
+}
+
+/// What `device` hangs off, from its PCIe switch to its CPU.
+pub(crate) fn way_up(topology: &Topology, device: NodeId) -> Vec<NodeId> {
+    let mut way: Vec<NodeId> = Vec::with_capacity(4);
+    let mut current = device;
+    while let Some(next) = parent(topology, current, &way) {
+        way.push(next);
+        current = next;
+    }
+    way
+}
+
+/// The next node towards the CPU: a switch's or a device's link that leads to a node nearer the root.
+fn parent(topology: &Topology, node: NodeId, way: &[NodeId]) -> Option<NodeId> {
+    let rank = |kind| match kind {
+        NodeKind::Gpu | NodeKind::Nic => 0,
+        NodeKind::PcieSwitch => 1,
+        NodeKind::HostBridge => 2,
+        NodeKind::Cpu => 3,
+        NodeKind::Memory | NodeKind::GpuSwitch | NodeKind::NetworkSwitch => 0,
+    };
+    let own = topology.node(node);
+    topology
+        .links_from(node)
+        .map(|(_, link)| link.to)
+        .filter(|next| {
+            let kind = topology.node(*next).kind;
+            // A switch below another has the higher number: branches are named before use.
+            let nested = kind == NodeKind::PcieSwitch && own.kind == NodeKind::PcieSwitch;
+            let up =
+                if nested { topology.node(*next).number < own.number } else { rank(kind) > rank(own.kind) };
+            up && !way.contains(next)
+        })
+        .max_by_key(|next| rank(topology.node(*next).kind) == 1)
+}

@@ -1,0 +1,30 @@
+//! The graph of devices and links: how a machine becomes a graph, what class each pair of devices is,
+//! over which links their traffic goes, which GPUs belong together, and how it is drawn.
+//!
+//! A link is directed and `twin` joins the two directions; capacities are per direction, always.
+
+mod build;
+mod channel;
+mod class;
+mod classify;
+pub mod draw;
+mod fabric;
+mod graph;
+mod island;
+mod network;
+pub mod oneliner;
+mod overlay;
+mod pcie;
+mod route;
+
+pub use build::{Assumption, Built, build};
+pub use channel::{ChannelBudget, channel_budgets};
+pub use class::{NcclPath, NotAClass, ReportedClass};
+pub use classify::{nccl_path, reported_class};
+pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind, Topology};
+pub use island::{Islands, islands};
+pub use overlay::{Health, Overlay};
+pub use route::{Hop, Route, route, widest};
+
+/// Diagnostic codes of this crate.
+pub const CODES: &[weft_base::Code] = oneliner::CODES;

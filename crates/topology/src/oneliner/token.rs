@@ -1,0 +1,110 @@
+//! Words and signs of a one-liner, with their columns.
+
+use weft_base::{Diagnostic, Place};
+
+use super::{SYNTAX, place_of};
+
+/// A word or one of the signs `+ @ ( ) ,`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub text: String,
+    /// In characters, from 1.
+    pub column: u32,
+}
+
+const SIGNS: [char; 5] = ['+', '@', '(', ')', ','];
+
+/// Splits `text` at blanks and signs.
+pub(super) fn split(text: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut in_word = false;
+    for (column, character) in (1u32..).zip(text.chars()) {
+        if character.is_whitespace() {
+            in_word = false;
+        } else if SIGNS.contains(&character) {
+            tokens.push(Token { text: character.into(), column });
+            in_word = false;
+        } else if in_word && let Some(last) = tokens.last_mut() {
+            last.text.push(character);
+        } else {
+            tokens.push(Token { text: character.into(), column });
+            in_word = true;
+        }
+    }
+    tokens
+}
+
+/// Reads tokens one after the other.
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    next: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(text: &'a str, tokens: &'a [Token]) -> Self {
+        Self { text, tokens, next: 0 }
+    }
+
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    pub fn peek(&self) -> Option<&'a Token> {
+        self.peek_at(0)
+    }
+
+    pub fn peek_at(&self, ahead: usize) -> Option<&'a Token> {
+        self.tokens.get(self.next + ahead)
+    }
+
+    /// Skips `sign` if it is next.
+    pub fn take(&mut self, sign: &str) -> bool {
+        let found = self.peek().is_some_and(|token| token.text == sign);
+        self.next += usize::from(found);
+        found
+    }
+
+    pub fn expect(&mut self, sign: &str) -> Result<(), Diagnostic> {
+        match self.peek() {
+            Some(token) if token.text == sign => {
+                self.next += 1;
+                Ok(())
+            }
+            Some(token) => Err(self.error(token, &format!("`{sign}`"))),
+            None => Err(self.error_at_end(&format!("`{sign}`"))),
+        }
+    }
+
+    /// A word that is no sign.
+    pub fn name(&mut self, what: &str) -> Result<Token, Diagnostic> {
+        match self.peek() {
+            Some(token) if token.text.starts_with(SIGNS) => Err(self.error(token, what)),
+            Some(token) => {
+                self.next += 1;
+                Ok(token.clone())
+            }
+            None => Err(self.error_at_end(what)),
+        }
+    }
+
+    /// A number from 1 to 9,999,999.
+    pub fn number(&mut self, what: &str) -> Result<u32, Diagnostic> {
+        let token = self.name(what)?;
+        let number = token.text.parse().ok().filter(|number| (1..10_000_000).contains(number));
+        number.ok_or_else(|| self.error(&token, what))
+    }
+
+    pub fn error(&self, token: &Token, expected: &str) -> Diagnostic {
+        Diagnostic::error(SYNTAX, format!("expected {expected}, found `{}`", token.text))
+            .hint("for example `8 h100-sxm @ nvswitch3(4) + 8 cx7 @ pcie5x16`")
+            .at(place_of(self.text, token))
+    }
+
+    pub fn error_at_end(&self, expected: &str) -> Diagnostic {
+        let end = u32::try_from(self.text.chars().count()).unwrap_or(u32::MAX);
+        Diagnostic::error(SYNTAX, format!("expected {expected}, found the end of the line"))
+            .hint("for example `8 h100-sxm @ nvswitch3(4) + 8 cx7 @ pcie5x16`")
+            .at(Place::new(self.text, 1, end.saturating_add(1), 0))
+    }
+}

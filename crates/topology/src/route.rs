@@ -1,0 +1,152 @@
+//! Over which links two devices talk, and where it is narrow.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use weft_base::{Rate, Span};
+use weft_catalogue::LinkFamily;
+
+use crate::graph::{LinkId, NodeId, NodeKind, Topology};
+
+/// One step of a route: all links that are used side by side in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hop {
+    /// The links; several where a GPU's links are spread over several switches.
+    pub links: Vec<LinkId>,
+    /// What they carry together in this direction.
+    pub rate: Rate,
+    /// The slowest of them.
+    pub latency: Span,
+}
+
+/// The way from one device to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// Its steps, in order.
+    pub hops: Vec<Hop>,
+    /// What the narrowest step carries in this direction.
+    pub rate: Rate,
+    /// One way over all links, switches not included.
+    pub latency: Span,
+    /// Index of the narrowest step; of equal ones the first.
+    pub bottleneck: usize,
+}
+
+/// The route that GPU traffic takes: GPU-fabric links alone where they lead there, else PCIe, coherent and
+/// socket links; through no other GPU, NIC or memory. `None` where there is none, or `from` is `to`.
+pub fn route(topology: &Topology, from: NodeId, to: NodeId) -> Option<Route> {
+    let fabric = |family| family == LinkFamily::GpuFabric;
+    let host = |family| {
+        matches!(family, LinkFamily::Pcie | LinkFamily::OnPackage | LinkFamily::Socket | LinkFamily::Coherent)
+    };
+    let network = |family| host(family) || family == LinkFamily::Network;
+    shortest(topology, from, to, fabric, false)
+        .or_else(|| shortest(topology, from, to, host, false))
+        .or_else(|| shortest(topology, from, to, network, true))
+}
+
+/// All shortest ways within the families that `allowed` admits, taken together.
+fn shortest(
+    topology: &Topology,
+    from: NodeId,
+    to: NodeId,
+    allowed: impl Fn(LinkFamily) -> bool,
+    through_nics: bool,
+) -> Option<Route> {
+    let passable = |node: NodeId| match topology.node(node).kind {
+        NodeKind::Gpu | NodeKind::Memory => false,
+        NodeKind::Nic => through_nics,
+        NodeKind::Cpu
+        | NodeKind::HostBridge
+        | NodeKind::PcieSwitch
+        | NodeKind::GpuSwitch
+        | NodeKind::NetworkSwitch => true,
+    };
+    let mut distance: BTreeMap<NodeId, usize> = BTreeMap::from([(from, 0)]);
+    let mut open = VecDeque::from([from]);
+    while let Some(node) = open.pop_front() {
+        let next = distance[&node] + 1;
+        if distance.get(&to).is_some_and(|found| *found < next) || (node != from && !passable(node)) {
+            continue;
+        }
+        for (_, link) in topology.links_from(node).filter(|(_, link)| allowed(topology.family(link))) {
+            distance.entry(link.to).or_insert_with(|| {
+                open.push_back(link.to);
+                next
+            });
+        }
+    }
+    let length = *distance.get(&to).filter(|length| **length > 0)?;
+    Some(collect(topology, to, length, &distance, &allowed))
+}
+
+/// Walks back from `to`: the links of each step are those that lead to the next step's nodes.
+fn collect(
+    topology: &Topology,
+    to: NodeId,
+    length: usize,
+    distance: &BTreeMap<NodeId, usize>,
+    allowed: &impl Fn(LinkFamily) -> bool,
+) -> Route {
+    let mut hops = Vec::with_capacity(length);
+    let mut heads = vec![to];
+    for step in (0..length).rev() {
+        let mut links: Vec<LinkId> = Vec::new();
+        let mut tails: Vec<NodeId> = Vec::new();
+        for head in &heads {
+            for (_, back) in topology.links_from(*head) {
+                let on_way = allowed(topology.family(back)) && distance.get(&back.to) == Some(&step);
+                if on_way && is_open(topology, back.to, step) {
+                    links.push(back.twin);
+                    tails.push(back.to);
+                }
+            }
+        }
+        tails.sort();
+        tails.dedup();
+        let rate = links.iter().map(|link| topology.link(*link).capacity).sum();
+        let latency = links.iter().map(|link| topology.link(*link).latency).max().unwrap_or_default();
+        hops.push(Hop { links, rate, latency });
+        heads = tails;
+    }
+    hops.reverse();
+    let rate = hops.iter().map(|hop| hop.rate).min().unwrap_or_default();
+    let bottleneck = hops.iter().position(|hop| hop.rate == rate).unwrap_or(0);
+    let latency = hops.iter().map(|hop| hop.latency).sum();
+    Route { hops, rate, latency, bottleneck }
+}
+
+/// A node between the ends is on a way only if traffic may pass through it; GPUs may not.
+fn is_open(topology: &Topology, node: NodeId, step: usize) -> bool {
+    step == 0 || !matches!(topology.node(node).kind, NodeKind::Gpu | NodeKind::Memory)
+}
+
+/// The best rate of any single way from `from` to `to` over any links, and that way's links.
+///
+/// Unlike [`route`], it may pass through other GPUs: the bound for a program that relays.
+pub fn widest(topology: &Topology, from: NodeId, to: NodeId) -> Option<(Rate, Vec<LinkId>)> {
+    let mut best: BTreeMap<NodeId, (Rate, Option<LinkId>)> =
+        BTreeMap::from([(from, (Rate::bytes_per_second(u64::MAX), None))]);
+    let mut open: std::collections::BinaryHeap<(Rate, std::cmp::Reverse<NodeId>)> =
+        [(Rate::bytes_per_second(u64::MAX), std::cmp::Reverse(from))].into();
+    while let Some((rate, std::cmp::Reverse(node))) = open.pop() {
+        if rate < best[&node].0 {
+            continue;
+        }
+        for (id, link) in topology.links_from(node) {
+            let through = rate.min(link.capacity);
+            if best.get(&link.to).is_none_or(|(known, _)| through > *known) {
+                best.insert(link.to, (through, Some(id)));
+                open.push((through, std::cmp::Reverse(link.to)));
+            }
+        }
+    }
+    let rate = best.get(&to)?.0;
+    let mut links = Vec::new();
+    let mut node = to;
+    while let Some(link) = best[&node].1 {
+        links.push(link);
+        node = topology.link(link).from;
+    }
+    links.reverse();
+    (from != to).then_some((rate, links))
+}
