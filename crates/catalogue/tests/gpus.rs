@@ -6,6 +6,7 @@ use std::path::Path;
 use weft_base::simplify;
 use weft_catalogue::{Bridge, Catalogue, Fact, Gpu};
 
+#[expect(clippy::panic, reason = "only tests call it")]
 fn gpu(name: &str) -> &'static Gpu {
     let found = Catalogue::embedded().gpu(name);
     found.unwrap_or_else(|error| panic!("{error}; near: {:?}", error.near))
@@ -14,7 +15,7 @@ fn gpu(name: &str) -> &'static Gpu {
 /// Links of its fabric and what they carry together in one direction.
 fn fabric(name: &str) -> Option<(String, u16, String)> {
     let attachment = gpu(name).fabric.as_ref()?;
-    let link = Catalogue::embedded().link(&attachment.link).unwrap();
+    let link = Catalogue::embedded().link(&attachment.link).ok()?;
     let count = attachment.count.value;
     Some((link.name.clone(), count, link.rate(count).to_string()))
 }
@@ -423,15 +424,15 @@ fn spellings_of_drivers_vendors_and_tables_are_understood() {
 
 /// Cells of one line of CSV; quotes may hold commas.
 fn cells(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
+    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     for character in line.chars() {
         match character {
             '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            other => cells.last_mut().unwrap().push(other),
+            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+            other => cell.push(other),
         }
     }
+    cells.push(cell);
     cells
 }
 
@@ -450,7 +451,8 @@ fn gpus_of_published_collective_measurements_are_known() {
     let mut files = 0;
     for path in entries.map(|entry| entry.unwrap().path()) {
         let name = path.file_name().unwrap().to_str().unwrap();
-        if !name.starts_with("coll_") || !name.ends_with(".csv") || name == skipped {
+        let table = path.extension().is_some_and(|extension| extension == "csv");
+        if !table || !name.starts_with("coll_") || name == skipped {
             continue;
         }
         files += 1;
