@@ -226,9 +226,12 @@ pub struct Cpu {
     pub socket: Option<Attachment>,
     /// Memory rate of one socket.
     pub memory_rate: Fact<Rate>,
-    /// What a peer-to-peer stream through this root complex reaches, one direction; absent where unknown.
+    /// What a stream between two GPUs through this root complex reaches, one direction; absent where unknown.
     #[serde(default)]
     pub peer_rate: Option<Fact<Rate>>,
+    /// The same between a GPU and a NIC (GPUDirect RDMA), where that was found to be slower.
+    #[serde(default)]
+    pub nic_peer_rate: Option<Fact<Rate>>,
     /// What a reader should know.
     #[serde(default)]
     pub note: Option<String>,

@@ -352,8 +352,9 @@ fn rates_and_latencies_of_cpus_switches_and_retimers_are_in_sane_ranges() {
         let gigabytes = cpu.memory_rate.value.as_gigabytes();
         assert!((30.0..1300.0).contains(&gigabytes), "{}: memory at {gigabytes} GB/s", cpu.name);
         let slot = link(&cpu.pcie.link).rate(16);
-        let peer = cpu.peer_rate.as_ref().map_or(Rate::ZERO, |peer| peer.value);
-        assert!(peer < slot, "{}: a peer stream of {peer} in a slot of {slot}", cpu.name);
+        for peer in [&cpu.peer_rate, &cpu.nic_peer_rate].into_iter().flatten() {
+            assert!(peer.value < slot, "{}: a peer stream of {} in a slot of {slot}", cpu.name, peer.value);
+        }
     }
     for switch in &catalogue.switches {
         assert!((18..=256).contains(&switch.ports.value), "{}: odd number of ports", switch.name);
