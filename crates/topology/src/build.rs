@@ -1,16 +1,20 @@
 //! From a machine's description to its graph.
 
 use thiserror::Error;
-use weft_base::{Rate, Span};
+use weft_base::{Diagnostic, Rate, Span};
 use weft_catalogue::{Attachment, Catalogue, Cpu, Gpu, LinkFamily, LinkKind, Machine, Nic, NotFound};
 
 use crate::graph::{GraphBuilder, KindId, NodeId, NodeKind, Topology};
+use crate::oneliner::{IMPOSSIBLE, UNKNOWN_NAME};
 use crate::{fabric, network, pcie};
 
 /// Taken for a CPU that the input does not name: the commonest two-socket server CPU with PCIe 4.
 const ASSUMED_CPU: &str = "xeon-ice-lake";
 /// Taken for the PCIe port of a device that the input does not name.
 const ASSUMED_PORT: (&str, u16) = ("pcie4", 16);
+
+/// GPUs and NICs of the largest graph: several times 131,072 GPUs with as many NICs, at about 1 kB each.
+const MOST_DEVICES: u64 = 2_000_000;
 
 /// Something that the input does not say and that was taken as usual.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +104,39 @@ pub enum BuildError {
         /// Links of one GPU.
         has: u16,
         /// Links that the description uses.
-        wanted: u16,
+        wanted: u32,
+    },
+    /// A switch whose ports are of another kind than the GPU's links.
+    #[error("{switch} has {ports} ports, but {gpu} has {links} links")]
+    FabricKind {
+        /// The switch's title.
+        switch: String,
+        /// Title of its ports' link kind.
+        ports: String,
+        /// The GPU's title.
+        gpu: String,
+        /// Title of its link kind.
+        links: String,
+    },
+    /// More switches than links, or more GPUs than ports.
+    #[error("{switches} {switch} of {ports} ports cannot join {gpus} GPUs of {links} links each")]
+    SwitchPorts {
+        /// The switch's title.
+        switch: String,
+        /// Ports of one switch.
+        ports: u16,
+        /// Switches on one board.
+        switches: u16,
+        /// GPUs on one board.
+        gpus: usize,
+        /// Links of one GPU.
+        links: u16,
+    },
+    /// More devices than a graph is made for.
+    #[error("{devices} devices are more than {MOST_DEVICES}, the most that one graph holds")]
+    TooLarge {
+        /// GPUs and NICs of all hosts.
+        devices: u64,
     },
     /// A GPU without links to other GPUs in a fabric.
     #[error("{gpu} has no links to other GPUs")]
@@ -130,6 +166,16 @@ pub enum BuildError {
         /// Why not.
         reason: String,
     },
+}
+
+impl BuildError {
+    /// The same as a finding, with the hint that belongs to it; the caller knows the place.
+    pub fn finding(&self) -> Diagnostic {
+        let finding = Diagnostic::error(IMPOSSIBLE, self.to_string());
+        let Self::NotFound(missing) = self else { return finding };
+        let named = Diagnostic::error(UNKNOWN_NAME, self.to_string());
+        missing.hint().map_or(named.clone(), |hint| named.hint(hint))
+    }
 }
 
 /// A link as it will be laid between two nodes.
@@ -165,6 +211,10 @@ pub fn build(machine: &Machine, catalogue: &Catalogue) -> Result<Built, BuildErr
     let parts = Parts::look_up(machine, catalogue, &mut assumed)?;
     let hosts = machine.host.count.max(1);
     let devices = parts.gpus.len() + parts.nics.len();
+    let all_devices = devices as u64 * u64::from(hosts);
+    if all_devices > MOST_DEVICES {
+        return Err(BuildError::TooLarge { devices: all_devices });
+    }
     let per_host = 3 * usize::from(machine.host.sockets) + 2 * devices + 8;
     let mut graph = GraphBuilder::with_capacity(per_host * hosts as usize, 6 * devices * hosts as usize);
     let plan = pcie::Plan::new(&parts, &mut graph)?;
@@ -175,7 +225,7 @@ pub fn build(machine: &Machine, catalogue: &Catalogue) -> Result<Built, BuildErr
         fabric_plan.lay_host(&mut graph, host, &nodes);
         all_hosts.push(nodes);
     }
-    fabric_plan.lay_rack(&mut graph, &all_hosts);
+    fabric_plan.lay_racks(&mut graph, &all_hosts);
     if let Some(design) = &machine.network {
         network::lay(design, &parts, &mut graph, &all_hosts)?;
     }

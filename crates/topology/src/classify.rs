@@ -46,7 +46,25 @@ pub fn nccl_path(topology: &Topology, a: NodeId, b: NodeId) -> NcclPath {
     if topology.node(a).host != topology.node(b).host {
         return NcclPath::Net;
     }
+    if let Some(path) = coherent_path(topology, a, b).or_else(|| coherent_path(topology, b, a)) {
+        return path;
+    }
     reported_class(topology, a, b).map_or(NcclPath::Dis, NcclPath::from)
+}
+
+/// From a GPU over its coherent link to the CPU, or on from there to one of the CPU's NICs.
+fn coherent_path(topology: &Topology, gpu: NodeId, other: NodeId) -> Option<NcclPath> {
+    let mut coherent =
+        topology.links_from(gpu).filter(|(_, link)| topology.family(link) == LinkFamily::Coherent);
+    let cpu = coherent.next()?.1.to;
+    let is_nic = topology.node(other).kind == NodeKind::Nic;
+    if cpu == other {
+        Some(NcclPath::C2c)
+    } else if is_nic && way_up(topology, other).contains(&cpu) {
+        Some(NcclPath::P2c)
+    } else {
+        None
+    }
 }
 
 /// Whether a link of the graph ties GPUs (a switch, a direct link, a bridge that carries data).

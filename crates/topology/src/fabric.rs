@@ -14,11 +14,14 @@ pub(crate) struct Plan {
 
 struct SwitchPlan {
     model: String,
+    /// Which of a host's GPUs have links for it.
+    members: Vec<usize>,
     /// The wire from every GPU to each switch of its board.
-    ports: Vec<Option<Wire>>,
+    ports: Vec<Wire>,
     boards: usize,
     trunk: Option<Wire>,
-    spans_hosts: bool,
+    /// GPUs that one set of switches joins across hosts; `None` where each host has a set of its own.
+    domain: Option<usize>,
 }
 
 impl Plan {
@@ -36,7 +39,7 @@ impl Plan {
         for bridge in &parts.machine.bridges {
             plan.bridge(parts, graph, bridge)?;
         }
-        plan.check_counts(parts)?;
+        plan.check_counts(parts, graph)?;
         Ok(plan)
     }
 
@@ -48,7 +51,10 @@ impl Plan {
     ) -> Result<(), BuildError> {
         let cards: Vec<usize> =
             wanted.gpus.iter().map(|gpu| gpu_index(parts, "bridge", *gpu)).collect::<Result<_, _>>()?;
-        let Some(gpu) = cards.first().and_then(|first| parts.gpus[*first]) else { return Ok(()) };
+        let Some(gpu) = cards.first().and_then(|first| parts.gpus[*first]) else {
+            let rule = format!("a {} bridge needs cards of a known model", wanted.kind);
+            return Err(BuildError::BridgeRule { rule });
+        };
         let bridge = find_bridge(parts, gpu, &wanted.kind)?;
         check_rules(parts, gpu, bridge, &cards)?;
         if bridge.bridgeless {
@@ -63,20 +69,19 @@ impl Plan {
     }
 
     /// No GPU may use more direct links than it has.
-    fn check_counts(&self, parts: &Parts<'_>) -> Result<(), BuildError> {
+    fn check_counts(&self, parts: &Parts<'_>, graph: &mut GraphBuilder) -> Result<(), BuildError> {
         for (number, gpu) in parts.gpus.iter().enumerate() {
             let Some(gpu) = gpu else { continue };
             let Some(fabric) = &gpu.fabric else { continue };
             let link = parts.catalogue.link(&fabric.link)?;
-            let wanted: u16 = self
+            let own_kind = Parts::wire(graph, link, 1).kind;
+            let wanted: u32 = self
                 .pairs
                 .iter()
-                .filter(|(a, b, wire)| {
-                    (*a == number || *b == number) && wire.capacity == link.rate(wire.count)
-                })
-                .map(|(_, _, wire)| wire.count)
+                .filter(|(a, b, wire)| (*a == number || *b == number) && wire.kind == own_kind)
+                .map(|(_, _, wire)| u32::from(wire.count))
                 .sum();
-            if wanted > fabric.count.value {
+            if wanted > u32::from(fabric.count.value) {
                 let has = fabric.count.value;
                 return Err(BuildError::TooManyLinks {
                     gpu: gpu.title.clone(),
@@ -94,33 +99,41 @@ impl Plan {
         for (a, b, wire) in &self.pairs {
             graph.lay(nodes.gpus[*a], nodes.gpus[*b], *wire);
         }
-        if let Some(plan) = self.switches.as_ref().filter(|plan| !plan.spans_hosts) {
-            plan.lay(graph, Some(host), &nodes.gpus);
+        if let Some(plan) = self.switches.as_ref().filter(|plan| plan.domain.is_none()) {
+            plan.lay(graph, Some(host), 0, &plan.gpus_of(nodes));
         }
     }
 
-    /// Adds the switches that join the GPUs of all hosts.
-    pub fn lay_rack(&self, graph: &mut GraphBuilder, hosts: &[HostNodes]) {
-        if let Some(plan) = self.switches.as_ref().filter(|plan| plan.spans_hosts) {
-            let gpus: Vec<NodeId> = hosts.iter().flat_map(|host| host.gpus.iter().copied()).collect();
-            plan.lay(graph, None, &gpus);
+    /// Adds the switches that join GPUs across hosts: one set for each rack.
+    pub fn lay_racks(&self, graph: &mut GraphBuilder, hosts: &[HostNodes]) {
+        let Some(plan) = &self.switches else { return };
+        let Some(domain) = plan.domain else { return };
+        let per_host = plan.members.len().max(1);
+        for (rack, hosts) in hosts.chunks((domain / per_host).max(1)).enumerate() {
+            let gpus: Vec<NodeId> = hosts.iter().flat_map(|host| plan.gpus_of(host)).collect();
+            plan.lay(graph, None, rack, &gpus);
         }
     }
 }
 
 impl SwitchPlan {
-    fn lay(&self, graph: &mut GraphBuilder, host: Option<u32>, gpus: &[NodeId]) {
+    fn gpus_of(&self, host: &HostNodes) -> Vec<NodeId> {
+        self.members.iter().map(|number| host.gpus[*number]).collect()
+    }
+
+    fn lay(&self, graph: &mut GraphBuilder, host: Option<u32>, rack: usize, gpus: &[NodeId]) {
         let per_board = self.ports.len();
-        let count = u32::try_from(per_board * self.boards).unwrap_or(u32::MAX);
-        let switches: Vec<NodeId> = (0..count)
-            .map(|number| graph.device(NodeKind::GpuSwitch, number, host, None, Some(&self.model)))
+        let count = per_board * self.boards;
+        let switches: Vec<NodeId> = (rack * count..(rack + 1) * count)
+            .map(|number| {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                graph.device(NodeKind::GpuSwitch, number, host, None, Some(&self.model))
+            })
             .collect();
         for (index, gpu) in gpus.iter().enumerate() {
             let board = index * self.boards / gpus.len();
             for (port, wire) in self.ports.iter().enumerate() {
-                if let Some(wire) = wire {
-                    graph.lay(*gpu, switches[board * per_board + port], *wire);
-                }
+                graph.lay(*gpu, switches[board * per_board + port], *wire);
             }
         }
         if let Some(trunk) = self.trunk {
@@ -137,24 +150,47 @@ fn switch_plan(
     fabric: &Fabric,
 ) -> Result<Option<SwitchPlan>, BuildError> {
     let Some(name) = &fabric.switch else { return Ok(None) };
-    if parts.gpus.is_empty() {
+    // A card without links may sit beside those that the switches join; a server of such cards may not.
+    let joins = |gpu: &Option<&Gpu>| gpu.is_none_or(|gpu| gpu.fabric.is_some());
+    let members: Vec<usize> = (0..parts.gpus.len()).filter(|number| joins(&parts.gpus[*number])).collect();
+    let Some(first) = members.first().copied().or((!parts.gpus.is_empty()).then_some(0)) else {
         return Ok(None);
-    }
-    let model = parts.catalogue.switch(name)?.name.clone();
-    let (link, has) = fabric_link(parts, fabric, 0)?;
+    };
+    let switch = parts.catalogue.switch(name)?;
+    let (link, has) = fabric_link(parts, fabric, first)?;
     let links = fabric.links.unwrap_or(has);
+    let gpu = parts.gpus[first].map_or_else(|| "an unknown GPU".to_owned(), |gpu| gpu.title.clone());
     if links > has {
-        let gpu = parts.gpus[0].map_or_else(String::new, |gpu| gpu.title.clone());
-        return Err(BuildError::TooManyLinks { gpu, link: link.title.clone(), has, wanted: links });
+        return Err(BuildError::TooManyLinks { gpu, link: link.title.clone(), has, wanted: links.into() });
+    }
+    if parts.catalogue.link(&switch.link)?.name != link.name {
+        let ports = parts.catalogue.link(&switch.link)?.title.clone();
+        let (switch, links) = (switch.title.clone(), link.title.clone());
+        return Err(BuildError::FabricKind { switch, ports, gpu, links });
     }
     let boards = fabric.boards.max(1);
     let per_board = (fabric.switches / boards).max(1);
+    let fits = usize::from(switch.ports.value / links.div_ceil(per_board).max(1));
+    let needed = if fabric.spans_hosts { members.len() } else { members.len().div_ceil(boards.into()) };
+    if per_board > links || needed > fits {
+        return Err(BuildError::SwitchPorts {
+            switch: switch.title.clone(),
+            ports: switch.ports.value,
+            switches: per_board,
+            gpus: needed,
+            links,
+        });
+    }
     let ports = (0..per_board)
         .map(|switch| links / per_board + u16::from(switch < links % per_board))
-        .map(|count| (count > 0).then(|| Parts::wire(graph, link, count)))
+        .map(|count| Parts::wire(graph, link, count))
         .collect();
     let trunk = (boards > 1).then(|| Parts::wire(graph, link, fabric.trunk_links.max(1)));
-    Ok(Some(SwitchPlan { model, ports, boards: boards.into(), trunk, spans_hosts: fabric.spans_hosts }))
+    // A description names the switches of one rack, and their ports say how many GPUs a rack has: 72 for
+    // GB200 NVL72, so that several racks are several domains.
+    let domain = fabric.spans_hosts.then_some(fits);
+    let model = switch.name.clone();
+    Ok(Some(SwitchPlan { model, members, ports, boards: boards.into(), trunk, domain }))
 }
 
 /// The link kind of the fabric at GPU `number`, and how many links that GPU has.
@@ -205,13 +241,8 @@ fn find_bridge<'a>(parts: &Parts<'_>, gpu: &'a Gpu, kind: &str) -> Result<&'a Br
 
 fn check_rules(parts: &Parts<'_>, gpu: &Gpu, bridge: &Bridge, cards: &[usize]) -> Result<(), BuildError> {
     if cards.len() < 2 || cards.len() > usize::from(bridge.cards) {
-        let rule = format!(
-            "a {} bridge joins 2 to {} {} cards, not {}",
-            bridge.link,
-            bridge.cards,
-            gpu.title,
-            cards.len()
-        );
+        let most = if bridge.cards > 2 { format!("2 to {}", bridge.cards) } else { "2".to_owned() };
+        let rule = format!("a {} bridge joins {most} {} cards, not {}", bridge.link, gpu.title, cards.len());
         return Err(BuildError::BridgeRule { rule });
     }
     for card in cards {

@@ -222,11 +222,35 @@ impl Topology {
     }
 }
 
+/// A two-way link before it is split into its directions.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    a: NodeId,
+    b: NodeId,
+    kind: KindId,
+    count: u16,
+    capacity: Rate,
+    latency: Span,
+}
+
+impl Link {
+    /// What a slot holds until its link is laid.
+    const UNSET: Self = Self {
+        from: NodeId(0),
+        to: NodeId(0),
+        kind: KindId(0),
+        count: 0,
+        capacity: Rate::ZERO,
+        latency: Span::ZERO,
+        twin: LinkId(0),
+    };
+}
+
 /// Collects nodes and links, then orders them.
 #[derive(Debug, Default)]
 pub struct GraphBuilder {
     nodes: Vec<Node>,
-    links: Vec<Link>,
+    edges: Vec<Edge>,
     kinds: Vec<Kind>,
     models: Vec<String>,
     hosts: u32,
@@ -235,7 +259,7 @@ pub struct GraphBuilder {
 impl GraphBuilder {
     /// An empty graph with room for `nodes` nodes and `links` two-way links.
     pub fn with_capacity(nodes: usize, links: usize) -> Self {
-        Self { nodes: Vec::with_capacity(nodes), links: Vec::with_capacity(2 * links), ..Self::default() }
+        Self { nodes: Vec::with_capacity(nodes), edges: Vec::with_capacity(links), ..Self::default() }
     }
 
     /// Adds a node of `kind`, `number`ed within its host.
@@ -266,35 +290,34 @@ impl GraphBuilder {
 
     /// Joins two nodes in both directions with `count` lanes or links that carry `capacity` per direction.
     pub fn connect(&mut self, a: NodeId, b: NodeId, kind: KindId, count: u16, capacity: Rate, latency: Span) {
-        let index = self.links.len();
-        let (forth, back) = (LinkId::at(index), LinkId::at(index + 1));
-        self.links.push(Link { from: a, to: b, kind, count, capacity, latency, twin: back });
-        self.links.push(Link { from: b, to: a, kind, count, capacity, latency, twin: forth });
+        self.edges.push(Edge { a, b, kind, count, capacity, latency });
     }
 
-    /// Orders half-links by where they begin (ties: as added) and fixes the twins.
+    /// Orders half-links by where they begin (ties: as added) and joins the twins.
     pub fn finish(self) -> Topology {
-        let Self { nodes, links, kinds, models, hosts } = self;
+        let Self { nodes, edges, kinds, models, hosts } = self;
         let mut first = vec![0u32; nodes.len() + 1];
-        for link in &links {
-            first[link.from.index() + 1] += 1;
+        for edge in &edges {
+            first[edge.a.index() + 1] += 1;
+            first[edge.b.index() + 1] += 1;
         }
         for index in 1..first.len() {
             first[index] += first[index - 1];
         }
+        // A counting sort straight into place: at 131,072 GPUs a second list of half-links would be the
+        // largest thing in memory.
         let mut next = first.clone();
-        let new_ids: Vec<LinkId> = links
-            .iter()
-            .map(|link| {
-                let slot = &mut next[link.from.index()];
-                *slot += 1;
-                LinkId(*slot - 1)
-            })
-            .collect();
-        let mut ordered = links.clone();
-        for (link, id) in links.iter().zip(&new_ids) {
-            ordered[id.index()] = Link { twin: new_ids[link.twin.index()], ..*link };
+        let mut take = |node: NodeId| {
+            let slot = &mut next[node.index()];
+            *slot += 1;
+            LinkId(*slot - 1)
+        };
+        let mut links = vec![Link::UNSET; 2 * edges.len()];
+        for Edge { a, b, kind, count, capacity, latency } in edges {
+            let (forth, back) = (take(a), take(b));
+            links[forth.index()] = Link { from: a, to: b, kind, count, capacity, latency, twin: back };
+            links[back.index()] = Link { from: b, to: a, kind, count, capacity, latency, twin: forth };
         }
-        Topology { nodes, labels: Vec::new(), links: ordered, first, kinds, models, hosts }
+        Topology { nodes, labels: Vec::new(), links, first, kinds, models, hosts }
     }
 }

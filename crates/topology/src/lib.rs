@@ -17,7 +17,7 @@ mod overlay;
 mod pcie;
 mod route;
 
-pub use build::{Assumption, Built, build};
+pub use build::{Assumption, BuildError, Built, build};
 pub use channel::{ChannelBudget, channel_budgets};
 pub use class::{NcclPath, NotAClass, ReportedClass};
 pub use classify::{nccl_path, reported_class};

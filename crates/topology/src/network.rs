@@ -7,8 +7,6 @@ use crate::graph::{GraphBuilder, NodeId, NodeKind};
 
 /// Sizes of a folded Clos network, in switches and ports.
 struct Clos {
-    /// Ports of a leaf that face hosts.
-    down: usize,
     /// Ports of a leaf that face spines.
     up: usize,
     /// Leaves of one pod; all of them when there are two tiers.
@@ -16,40 +14,61 @@ struct Clos {
     leaves: usize,
     spines_per_pod: usize,
     pods: usize,
-    /// Top switches above the spines; 0 for two tiers.
-    cores: usize,
+    /// The third tier; absent for two.
+    core: Option<Core>,
 }
 
-/// Adds the network that joins the NICs of all hosts.
+/// The third tier: as many groups of switches as a pod has spines, each group joining the spines of one
+/// position in all pods.
+struct Core {
+    switches_per_group: usize,
+    /// Ports of a spine that face its group.
+    up: usize,
+}
+
+/// Adds the network that joins the hosts' NICs.
 pub(crate) fn lay(
     design: &Network,
     parts: &Parts<'_>,
     graph: &mut GraphBuilder,
     hosts: &[HostNodes],
 ) -> Result<(), BuildError> {
+    let rails = rails(parts);
     let wire = nic_wire(parts, graph)?;
-    let order = attach_order(design, hosts)?;
     let switch = design.switch.as_deref().map(|name| parts.catalogue.switch(name)).transpose()?;
     let model = switch.map(|switch| switch.name.as_str());
     let mut switches = Switches { graph, model, next: 0 };
     let radix = usize::from(design.radix);
-    if order.len() <= radix {
+    let endpoints = rails.len() * hosts.len();
+    if endpoints <= radix {
         let only = switches.add(1);
-        for nic in &order {
-            switches.graph.lay(*nic, only[0], wire);
+        for nic in hosts.iter().flat_map(|host| rails.iter().map(|rail| host.nics[*rail])) {
+            switches.graph.lay(nic, only[0], wire);
         }
         return Ok(());
     }
     if design.design == NetworkDesign::Single {
-        let reason = format!("{} NICs do not fit one switch of {radix} ports", order.len());
+        let reason = format!("{endpoints} NICs do not fit one switch of {radix} ports");
         return Err(BuildError::Network { reason });
     }
-    let clos = Clos::new(design, order.len())?;
-    clos.lay(&mut switches, &order, wire);
+    let below = below_leaves(design, &rails, hosts)?;
+    Clos::new(design, below.len())?.lay(&mut switches, &below, wire);
     Ok(())
 }
 
-/// What a NIC port runs; all NICs of a cluster's network are of the first group's kind.
+/// The NICs of a host that the network joins, by number: those like the first. What else a host has
+/// (storage cards, DPUs) is not part of it.
+fn rails(parts: &Parts<'_>) -> Vec<usize> {
+    let like = |index: &usize| {
+        let names = |(nic, link): &(Option<&weft_catalogue::Nic>, Option<&weft_catalogue::LinkKind>)| {
+            (nic.map(|nic| nic.name.clone()), link.map(|link| link.name.clone()))
+        };
+        names(&parts.nics[*index]) == names(&parts.nics[0])
+    };
+    (0..parts.nics.len()).filter(like).collect()
+}
+
+/// What a NIC port runs.
 fn nic_wire(parts: &Parts<'_>, graph: &mut GraphBuilder) -> Result<Wire, BuildError> {
     let link =
         parts.nics.first().and_then(|(_, link)| *link).ok_or_else(|| BuildError::Network {
@@ -58,21 +77,28 @@ fn nic_wire(parts: &Parts<'_>, graph: &mut GraphBuilder) -> Result<Wire, BuildEr
     Ok(Parts::wire(graph, link, 1))
 }
 
-/// The NICs in the order in which leaf ports are filled.
+/// The NICs below each leaf.
 ///
-/// Fat tree: host by host. Rail-optimized: within a group of as many hosts as a leaf has host ports,
-/// first NIC 0 of every host, then NIC 1, so that each rail of the group is one leaf.
-fn attach_order(design: &Network, hosts: &[HostNodes]) -> Result<Vec<NodeId>, BuildError> {
-    let rails = hosts.first().map_or(0, |host| host.nics.len());
-    let all: Vec<NodeId> = hosts.iter().flat_map(|host| host.nics.iter().copied()).collect();
+/// Fat tree: host by host until a leaf is full. Rail-optimized: of each group of as many hosts as a leaf
+/// has host ports, NIC 0 of every host on one leaf, NIC 1 on the next, and so on.
+fn below_leaves(
+    design: &Network,
+    rails: &[usize],
+    hosts: &[HostNodes],
+) -> Result<Vec<Vec<NodeId>>, BuildError> {
+    let down = down_ports(design)?;
     match design.design {
-        NetworkDesign::Single | NetworkDesign::FatTree => Ok(all),
+        NetworkDesign::Single | NetworkDesign::FatTree => {
+            let all: Vec<NodeId> =
+                hosts.iter().flat_map(|host| rails.iter().map(|rail| host.nics[*rail])).collect();
+            Ok(all.chunks(down).map(<[NodeId]>::to_vec).collect())
+        }
         NetworkDesign::RailOptimized => {
-            let group = down_ports(design)?;
-            let by_rail = |chunk: &[HostNodes]| -> Vec<NodeId> {
-                (0..rails).flat_map(|rail| chunk.iter().map(move |host| host.nics[rail])).collect()
-            };
-            Ok(hosts.chunks(group).flat_map(by_rail).collect())
+            let leaf = |group: &[HostNodes], rail: usize| group.iter().map(|host| host.nics[rail]).collect();
+            Ok(hosts
+                .chunks(down)
+                .flat_map(|group| rails.iter().map(move |rail| leaf(group, *rail)))
+                .collect())
         }
     }
 }
@@ -88,73 +114,69 @@ fn down_ports(design: &Network) -> Result<usize, BuildError> {
 }
 
 impl Clos {
-    fn new(design: &Network, endpoints: usize) -> Result<Self, BuildError> {
+    fn new(design: &Network, leaves: usize) -> Result<Self, BuildError> {
         let radix = usize::from(design.radix);
-        let down = down_ports(design)?;
-        let up = radix - down;
-        let leaves = endpoints.div_ceil(down);
+        let up = radix - down_ports(design)?;
         if leaves <= radix {
-            let spines_per_pod = even_spines(leaves, up, radix);
-            return Ok(Self { down, up, leaves_per_pod: leaves, leaves, spines_per_pod, pods: 1, cores: 0 });
+            let spines_per_pod = even_spread(leaves, up, radix);
+            return Ok(Self { up, leaves_per_pod: leaves, leaves, spines_per_pod, pods: 1, core: None });
         }
         // Three tiers: pods of radix/2 leaves below `up` spines; half of each spine's ports go up.
         let leaves_per_pod = radix / 2;
         let pods = leaves.div_ceil(leaves_per_pod);
         if pods > radix {
-            let most = radix * leaves_per_pod * down;
+            let most = radix * leaves_per_pod;
             let reason = format!(
-                "{endpoints} NICs need more than three tiers of {radix}-port switches (at most {most})"
+                "{leaves} leaves need more than three tiers of {radix}-port switches (at most {most})"
             );
             return Err(BuildError::Network { reason });
         }
-        // Core switch k of spine position s joins the spines at s of all pods.
-        let cores = up * (radix / 2);
-        Ok(Self { down, up, leaves_per_pod, leaves, spines_per_pod: up, pods, cores })
+        let core_up = radix - leaves_per_pod;
+        let core = Core { switches_per_group: even_spread(pods, core_up, radix), up: core_up };
+        Ok(Self { up, leaves_per_pod, leaves, spines_per_pod: up, pods, core: Some(core) })
     }
 
-    fn lay(&self, switches: &mut Switches<'_, '_>, order: &[NodeId], wire: Wire) {
+    fn lay(&self, switches: &mut Switches<'_, '_>, below: &[Vec<NodeId>], wire: Wire) {
         let leaves = switches.add(self.leaves);
-        for (nics, leaf) in order.chunks(self.down).zip(&leaves) {
+        for (nics, leaf) in below.iter().zip(&leaves) {
             for nic in nics {
                 switches.graph.lay(*nic, *leaf, wire);
             }
         }
         let spines = switches.add(self.spines_per_pod * self.pods);
-        for (pod, pod_leaves) in leaves.chunks(self.leaves_per_pod).enumerate() {
-            let pod_spines = &spines[pod * self.spines_per_pod..(pod + 1) * self.spines_per_pod];
+        for (pod_leaves, pod_spines) in
+            leaves.chunks(self.leaves_per_pod).zip(spines.chunks(self.spines_per_pod))
+        {
             join(switches, pod_leaves, pod_spines, self.up, wire);
         }
-        if self.cores > 0 {
-            let cores = switches.add(self.cores);
-            let per_position = self.cores / self.spines_per_pod;
-            for (index, spine) in spines.iter().enumerate() {
-                let position = index % self.spines_per_pod;
-                let above = &cores[position * per_position..(position + 1) * per_position];
-                for core in above {
-                    switches.graph.lay(*spine, *core, wire);
+        if let Some(core) = &self.core {
+            let cores = switches.add(core.switches_per_group * self.spines_per_pod);
+            for pod_spines in spines.chunks(self.spines_per_pod) {
+                for (spine, group) in pod_spines.iter().zip(cores.chunks(core.switches_per_group)) {
+                    join(switches, &[*spine], group, core.up, wire);
                 }
             }
         }
     }
 }
 
-/// Spreads `up` links of every leaf over the spines, bundling those to the same spine.
-fn join(switches: &mut Switches<'_, '_>, leaves: &[NodeId], spines: &[NodeId], up: usize, wire: Wire) {
-    for leaf in leaves {
-        for (index, spine) in spines.iter().enumerate() {
-            let links = up / spines.len() + usize::from(index < up % spines.len());
+/// Spreads `up` links of each lower switch over the upper ones, bundling those to the same one.
+fn join(switches: &mut Switches<'_, '_>, lower: &[NodeId], upper: &[NodeId], up: usize, wire: Wire) {
+    for low in lower {
+        for (index, high) in upper.iter().enumerate() {
+            let links = up / upper.len() + usize::from(index < up % upper.len());
             if let Some(count) = u16::try_from(links).ok().filter(|count| *count > 0) {
                 let capacity = wire.capacity * u64::from(count);
-                switches.graph.lay(*leaf, *spine, Wire { count, capacity, ..wire });
+                switches.graph.lay(*low, *high, Wire { count, capacity, ..wire });
             }
         }
     }
 }
 
-/// The fewest spines that hold all uplinks with the same number of links from each leaf to each spine:
-/// the smallest divisor of `up` that is at least `leaves * up / radix`.
-fn even_spines(leaves: usize, up: usize, radix: usize) -> usize {
-    let least = (leaves * up).div_ceil(radix);
+/// The fewest upper switches that hold all uplinks with the same number of links from each of `lower`
+/// switches to each of them: the smallest divisor of `up` that is at least `lower * up / radix`.
+fn even_spread(lower: usize, up: usize, radix: usize) -> usize {
+    let least = (lower * up).div_ceil(radix);
     (least.max(1)..=up).find(|count| up.is_multiple_of(*count)).unwrap_or(up)
 }
 
@@ -184,9 +206,11 @@ mod tests {
     fn spine_counts_are_those_of_published_superpods() {
         // DGX SuperPOD H100, radix 64, 32 uplinks a leaf: 8 leaves take 4 spines, 16 take 8, and
         // 24 take 16, since 12 does not divide 32 (reference architecture: 16).
-        assert_eq!(even_spines(8, 32, 64), 4);
-        assert_eq!(even_spines(16, 32, 64), 8);
-        assert_eq!(even_spines(24, 32, 64), 16);
-        assert_eq!(even_spines(32, 32, 64), 16);
+        assert_eq!(even_spread(8, 32, 64), 4);
+        assert_eq!(even_spread(16, 32, 64), 8);
+        assert_eq!(even_spread(24, 32, 64), 16);
+        assert_eq!(even_spread(32, 32, 64), 16);
+        // DGX SuperPOD B200, 16 units: 4 pods of 32 leaves take 2 cores for each of 32 spines, 64 in all.
+        assert_eq!(even_spread(4, 32, 64), 2);
     }
 }

@@ -3,23 +3,25 @@
 //! ```text
 //! machine = [ hosts "x" ] server [ "@" network ]
 //! server  = system-name | part { "+" part }
-//! part    = [ count ] device { "@" place } | bridge
+//! part    = [ count ] device { "@" place } | [ count ] bridge
 //! place   = "pcie" GENERATION "x" LANES       a root port of its own
 //!         | pcie-switch "(" count ")"         behind so many PCIe switches
 //!         | gpu-switch "(" count ")"          links spread over so many NVSwitches
 //!         | "mesh" "(" links ")"              direct links between each pair
 //! bridge  = "nvlink-bridge" | "sli" | "sli-hb" | "crossfire"
 //! network = ( "rail-optimized" | "fat-tree" | "single" ) [ "(" { option "," } ")" ]
-//! option  = "leaf" PORTS [ "x" RATE ] | "oversubscription" N ":1" | "switch" name
+//! option  = "leaf" PORTS [ "x" GIGABITS "G" ] | "oversubscription" N ":1" | "switch" name
 //! ```
 //! A device is a GPU, a NIC or a CPU of the catalogue, under any spelling that has no blanks.
 
 mod assemble;
+mod network;
 mod token;
 
 use weft_base::{Code, Diagnostic, Place};
 use weft_catalogue::{Catalogue, Machine};
 
+use network::NetworkAt;
 use token::{Cursor, Token};
 
 /// The line does not follow the grammar.
@@ -61,13 +63,6 @@ struct PlaceAt {
     argument: Option<u16>,
 }
 
-/// How hosts are joined, as written.
-#[derive(Debug, Clone)]
-struct NetworkAt {
-    name: Token,
-    options: Vec<(Token, Vec<Token>)>,
-}
-
 /// Reads a one-liner. The error's place counts columns of `text`; its file is the text itself.
 pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Machine, Diagnostic> {
     let tokens = token::split(text);
@@ -77,7 +72,7 @@ pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Machine, Diagnostic> {
     while cursor.take("+") {
         items.push(item(&mut cursor, catalogue)?);
     }
-    let network = if cursor.take("@") { Some(network(&mut cursor)?) } else { None };
+    let network = if cursor.take("@") { Some(network::read(&mut cursor)?) } else { None };
     if let Some(rest) = cursor.peek() {
         return Err(cursor.error(rest, "`+` or the end of the line"));
     }
@@ -110,7 +105,7 @@ fn item(cursor: &mut Cursor<'_>, catalogue: &Catalogue) -> Result<Item, Diagnost
 }
 
 fn network_follows(cursor: &Cursor<'_>) -> bool {
-    cursor.peek_at(1).is_some_and(|token| assemble::design(&token.text).is_some())
+    cursor.peek_at(1).is_some_and(|token| network::design(&token.text).is_some())
 }
 
 fn place(cursor: &mut Cursor<'_>, catalogue: &Catalogue) -> Result<PlaceAt, Diagnostic> {
@@ -126,29 +121,6 @@ fn place(cursor: &mut Cursor<'_>, catalogue: &Catalogue) -> Result<PlaceAt, Diag
         None
     };
     Ok(PlaceAt { name, argument })
-}
-
-/// The options in brackets: words up to each comma.
-fn network(cursor: &mut Cursor<'_>) -> Result<NetworkAt, Diagnostic> {
-    let name = cursor.name("a network, such as `rail-optimized`")?;
-    if assemble::design(&name.text).is_none() {
-        return Err(cursor.error(&name, "`rail-optimized`, `fat-tree` or `single`"));
-    }
-    let mut options = Vec::new();
-    if cursor.take("(") {
-        while !cursor.take(")") {
-            let option = cursor.name("`leaf`, `oversubscription` or `switch`")?;
-            let mut words = Vec::new();
-            while cursor.peek().is_some_and(|token| token.text != "," && token.text != ")") {
-                words.push(cursor.name("a value")?);
-            }
-            options.push((option, words));
-            if !cursor.take(",") && cursor.peek().is_none() {
-                return Err(cursor.error_at_end("`)`"));
-            }
-        }
-    }
-    Ok(NetworkAt { name, options })
 }
 
 /// The place of `token` in `text`.

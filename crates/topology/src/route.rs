@@ -76,16 +76,19 @@ fn shortest(
         }
     }
     let length = *distance.get(&to).filter(|length| **length > 0)?;
-    Some(collect(topology, to, length, &distance, &allowed))
+    Some(collect(topology, to, length, &distance, |node, link| {
+        allowed(topology.family(link)) && (node == from || passable(node))
+    }))
 }
 
-/// Walks back from `to`: the links of each step are those that lead to the next step's nodes.
+/// Walks back from `to`: the links of each step are those that lead to the next step's nodes, from nodes
+/// that traffic may pass and over links that it may use.
 fn collect(
     topology: &Topology,
     to: NodeId,
     length: usize,
     distance: &BTreeMap<NodeId, usize>,
-    allowed: &impl Fn(LinkFamily) -> bool,
+    open: impl Fn(NodeId, &crate::Link) -> bool,
 ) -> Route {
     let mut hops = Vec::with_capacity(length);
     let mut heads = vec![to];
@@ -94,8 +97,7 @@ fn collect(
         let mut tails: Vec<NodeId> = Vec::new();
         for head in &heads {
             for (_, back) in topology.links_from(*head) {
-                let on_way = allowed(topology.family(back)) && distance.get(&back.to) == Some(&step);
-                if on_way && is_open(topology, back.to, step) {
+                if distance.get(&back.to) == Some(&step) && open(back.to, back) {
                     links.push(back.twin);
                     tails.push(back.to);
                 }
@@ -115,12 +117,7 @@ fn collect(
     Route { hops, rate, latency, bottleneck }
 }
 
-/// A node between the ends is on a way only if traffic may pass through it; GPUs may not.
-fn is_open(topology: &Topology, node: NodeId, step: usize) -> bool {
-    step == 0 || !matches!(topology.node(node).kind, NodeKind::Gpu | NodeKind::Memory)
-}
-
-/// The best rate of any single way from `from` to `to` over any links, and that way's links.
+/// The best rate of any single way from `from` to `to` over any links that carry data, and that way's links.
 ///
 /// Unlike [`route`], it may pass through other GPUs: the bound for a program that relays.
 pub fn widest(topology: &Topology, from: NodeId, to: NodeId) -> Option<(Rate, Vec<LinkId>)> {
@@ -132,7 +129,8 @@ pub fn widest(topology: &Topology, from: NodeId, to: NodeId) -> Option<(Rate, Ve
         if rate < best[&node].0 {
             continue;
         }
-        for (id, link) in topology.links_from(node) {
+        let carries = |link: &crate::Link| topology.family(link) != LinkFamily::DisplayBridge;
+        for (id, link) in topology.links_from(node).filter(|(_, link)| carries(link)) {
             let through = rate.min(link.capacity);
             if best.get(&link.to).is_none_or(|(known, _)| through > *known) {
                 best.insert(link.to, (through, Some(id)));
