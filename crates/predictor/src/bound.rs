@@ -1,0 +1,281 @@
+//! What the wires allow: the least that must cross each cut of the machine, over what the cut carries.
+
+use weft_base::Rate;
+use weft_catalogue::{Catalogue, LinkFamily};
+use weft_collective::Collective;
+use weft_topology::{Link, NodeId, NodeKind, Topology, islands};
+
+/// One step of a derivation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What is stated, as a sentence without a full stop, with its numbers.
+    pub text: String,
+    /// Where it comes from: a source's title with its grade; empty for arithmetic.
+    pub source: String,
+}
+
+impl Step {
+    pub(crate) fn new(text: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { text: text.into(), source: source.into() }
+    }
+}
+
+/// The highest bus bandwidth that any algorithm can reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// In one direction, as nccl-tests counts busbw.
+    pub busbw: Rate,
+    /// What is narrow, in words.
+    pub limit: String,
+    /// How it was computed.
+    pub derivation: Vec<Step>,
+}
+
+/// The bound of `collective` over `gpus` of one server; `None` where the GPUs are not joined.
+pub(crate) fn bound(
+    topology: &Topology,
+    gpus: &[NodeId],
+    collective: Collective,
+    catalogue: &Catalogue,
+) -> Option<Bound> {
+    let scope = Scope { topology, gpus, collective, catalogue, fabric_only: tied_by_fabric(topology, gpus) };
+    let mut bounds: Vec<Bound> = vec![scope.ports()?];
+    if !scope.fabric_only {
+        bounds.extend(scope.uplinks());
+    }
+    bounds.into_iter().min_by_key(|bound| bound.busbw)
+}
+
+/// Whether NVLink alone joins all the GPUs.
+pub(crate) fn tied_by_fabric(topology: &Topology, gpus: &[NodeId]) -> bool {
+    islands(topology).fabric.iter().any(|island| gpus.iter().all(|gpu| island.contains(gpu)))
+}
+
+struct Scope<'a> {
+    topology: &'a Topology,
+    gpus: &'a [NodeId],
+    collective: Collective,
+    catalogue: &'a Catalogue,
+    fabric_only: bool,
+}
+
+impl Scope<'_> {
+    /// Whether traffic among the GPUs may use the link.
+    fn counts(&self, link: &Link) -> bool {
+        let inside = self.gpus.contains(&link.to) || self.topology.node(link.to).kind != NodeKind::Gpu;
+        match self.topology.family(link) {
+            LinkFamily::GpuFabric => inside,
+            LinkFamily::Pcie | LinkFamily::Coherent => !self.fabric_only,
+            LinkFamily::OnPackage
+            | LinkFamily::Socket
+            | LinkFamily::Memory
+            | LinkFamily::Network
+            | LinkFamily::DisplayBridge => false,
+        }
+    }
+
+    /// What each GPU can send, and the GPU that can send least.
+    fn port(&self, gpu: NodeId) -> Rate {
+        self.topology
+            .links_from(gpu)
+            .filter(|(_, link)| self.counts(link))
+            .map(|(_, link)| link.capacity)
+            .sum()
+    }
+
+    /// Every GPU must send its share over its own links.
+    #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
+    fn ports(&self) -> Option<Bound> {
+        let (ranks, slowest) = (self.gpus.len(), *self.gpus.iter().min_by_key(|gpu| self.port(**gpu))?);
+        let port = self.port(slowest);
+        let (text, source) = self.describe_port(slowest);
+        if port == Rate::ZERO {
+            return None;
+        }
+        let mut derivation =
+            vec![Step::new(format!("each GPU sends over {text} = {port} in one direction"), source)];
+        let reduces = self.collective == Collective::AllReduce && ranks > 3 && self.all_switches_reduce();
+        let n = ranks as f64;
+        let share = self.collective.bus_factor(ranks);
+        let busbw = if reduces {
+            let factor = 2.0 * (n - 1.0) / (n + 1.0);
+            let text = format!(
+                "NVSwitches add in flight (NVLS): per byte of message each GPU sends {ranks} + 1 of {ranks} parts = {:.4} bytes \
+                 instead of 2 x {}/{ranks} = {share:.4}, so busbw may exceed the wire by 2 x {}/{} = {factor:.4}",
+                (n + 1.0) / n,
+                ranks - 1,
+                ranks - 1,
+                ranks + 1,
+            );
+            derivation.push(Step::new(text, "counted per link direction; see docs/models/nccl.md"));
+            Rate::from_gigabytes(port.as_gigabytes() * factor)
+        } else {
+            derivation.push(Step::new(self.share_text(), "nccl-tests, doc/PERFORMANCE.md"));
+            port
+        };
+        derivation.push(Step::new(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share)), ""));
+        Some(Bound { busbw, limit: format!("{text} of each GPU"), derivation })
+    }
+
+    fn share_text(&self) -> String {
+        let n = self.gpus.len();
+        let name = self.collective.name();
+        match self.collective {
+            Collective::AllReduce => format!(
+                "{name} over {n} ranks: per byte of message each GPU sends 2 x {}/{n} = {:.4} bytes",
+                n - 1,
+                self.collective.bus_factor(n)
+            ),
+            Collective::AllGather | Collective::ReduceScatter => format!(
+                "{name} over {n} ranks: per byte of message each GPU sends {}/{n} = {:.4} bytes",
+                n - 1,
+                self.collective.bus_factor(n)
+            ),
+            Collective::Broadcast | Collective::SendRecv => {
+                format!("{name}: each byte of message crosses the link once")
+            }
+        }
+    }
+
+    fn describe_port(&self, gpu: NodeId) -> (String, String) {
+        let mut kinds: Vec<(weft_topology::KindId, u16)> = Vec::new();
+        for (_, link) in self.topology.links_from(gpu).filter(|(_, link)| self.counts(link)) {
+            match kinds.iter_mut().find(|(kind, _)| *kind == link.kind) {
+                Some((_, count)) => *count += link.count,
+                None => kinds.push((link.kind, link.count)),
+            }
+        }
+        let described: Vec<(String, String)> = kinds
+            .iter()
+            .map(|(kind, count)| {
+                let kind = self.topology.kind(*kind);
+                (bundle(&kind.title, kind.family, *count), source_of(self.catalogue, &kind.name))
+            })
+            .collect();
+        let texts: Vec<String> = described.iter().map(|(text, _)| text.clone()).collect();
+        let sources: Vec<String> = described.into_iter().map(|(_, source)| source).collect();
+        (texts.join(" + "), sources.join("; "))
+    }
+
+    fn all_switches_reduce(&self) -> bool {
+        let reduces = |node: NodeId| {
+            let switch = self.topology.model(node).and_then(|name| self.catalogue.switch(name).ok());
+            switch.and_then(|switch| switch.reduces.as_ref()).is_some_and(|reduces| reduces.value)
+        };
+        let mut switches = self.topology.of_kind(NodeKind::GpuSwitch).peekable();
+        switches.peek().is_some() && switches.all(reduces)
+    }
+
+    /// Cuts along the host's tree: below a PCIe switch, and between sockets.
+    fn uplinks(&self) -> Vec<Bound> {
+        let host_links = self.topology.links().map(|(_, link)| link).filter(|link| {
+            let (from, to) = (self.topology.node(link.from), self.topology.node(link.to));
+            let uplink = from.kind == NodeKind::PcieSwitch
+                && matches!(to.kind, NodeKind::HostBridge | NodeKind::PcieSwitch);
+            let nested = to.kind == NodeKind::PcieSwitch && to.number > from.number;
+            (uplink && !nested)
+                || (from.kind == NodeKind::Cpu && to.kind == NodeKind::Cpu && from.number < to.number)
+        });
+        host_links.filter_map(|link| self.cut(link)).collect()
+    }
+
+    /// The bound of the cut that `link` and the NVLinks beside it make; `None` where all GPUs are on one side.
+    #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
+    fn cut(&self, link: &Link) -> Option<Bound> {
+        let below: Vec<NodeId> =
+            self.gpus.iter().copied().filter(|gpu| self.is_below(*gpu, link.from)).collect();
+        let (inside, total) = (below.len(), self.gpus.len());
+        if inside == 0 || inside == total || self.topology.of_kind(NodeKind::GpuSwitch).next().is_some() {
+            return None;
+        }
+        let crosses = |side: &Link| {
+            self.topology.family(side) == LinkFamily::GpuFabric
+                && self.gpus.contains(&side.to)
+                && !below.contains(&side.to)
+        };
+        let beside: Rate = below
+            .iter()
+            .flat_map(|gpu| self.topology.links_from(*gpu).map(|(_, side)| *side))
+            .filter(crosses)
+            .map(|side| side.capacity)
+            .sum();
+        let capacity = link.capacity + beside;
+        let (n, larger) = (total as f64, inside.max(total - inside) as f64);
+        let crossing = match self.collective {
+            Collective::AllReduce | Collective::Broadcast | Collective::SendRecv => 1.0,
+            Collective::AllGather | Collective::ReduceScatter => larger / n,
+        };
+        let share = self.collective.bus_factor(total);
+        let busbw = Rate::from_gigabytes(capacity.as_gigabytes() / crossing * share);
+        let kind = self.topology.kind(link.kind);
+        let ends = format!("{} to {}", self.topology.name(link.from), self.topology.name(link.to));
+        let limit = format!("{} from {ends}", bundle(&kind.title, kind.family, link.count));
+        let mut first = format!("{inside} of {total} GPUs reach the others over {limit} = {}", link.capacity);
+        if beside > Rate::ZERO {
+            first = format!("{first} and NVLinks beside it = {beside}");
+        }
+        let derivation = vec![
+            Step::new(format!("{first} in one direction"), source_of(self.catalogue, &kind.name)),
+            Step::new(
+                format!(
+                    "{}: per byte of message at least {crossing:.4} bytes cross that cut",
+                    self.collective.name()
+                ),
+                "counted",
+            ),
+            Step::new(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share)), ""),
+        ];
+        Some(Bound { busbw, limit, derivation })
+    }
+
+    /// Whether `gpu` hangs below `node` (its PCIe switch, or its socket).
+    fn is_below(&self, gpu: NodeId, node: NodeId) -> bool {
+        let (own, above) = (self.topology.node(gpu), self.topology.node(node));
+        if above.kind == NodeKind::Cpu {
+            return own.socket == above.socket;
+        }
+        let mut open = vec![gpu];
+        let mut seen = Vec::new();
+        while let Some(next) = open.pop() {
+            if next == node {
+                return true;
+            }
+            seen.push(next);
+            open.extend(self.topology.links_from(next).map(|(_, link)| link.to).filter(|to| {
+                let (kind, number) = (self.topology.node(*to).kind, self.topology.node(*to).number);
+                let up = self.topology.node(next).kind == NodeKind::Gpu
+                    || number < self.topology.node(next).number;
+                kind == NodeKind::PcieSwitch && up && !seen.contains(to)
+            }));
+        }
+        false
+    }
+}
+
+/// `12 x NVLink 3`, `PCIe 4.0 x16`.
+pub(crate) fn bundle(title: &str, family: LinkFamily, count: u16) -> String {
+    match family {
+        LinkFamily::Pcie => format!("{title} x{count}"),
+        LinkFamily::OnPackage
+        | LinkFamily::GpuFabric
+        | LinkFamily::Coherent
+        | LinkFamily::Socket
+        | LinkFamily::Memory
+        | LinkFamily::Network
+        | LinkFamily::DisplayBridge => format!("{count} x {title}"),
+    }
+}
+
+/// `title (grade)` of the source of a link kind's rate.
+pub(crate) fn source_of(catalogue: &Catalogue, link: &str) -> String {
+    let Ok(link) = catalogue.link(link) else { return String::new() };
+    let title = catalogue
+        .sources
+        .get(&link.lane.source)
+        .map_or(link.lane.source.as_str(), |source| source.title.as_str());
+    format!("{title} ({})", link.lane.grade.word())
+}
+
+fn over(busbw: Rate, share: f64) -> Rate {
+    Rate::from_gigabytes(busbw.as_gigabytes() / share)
+}

@@ -1,0 +1,92 @@
+//! The derivation of a prediction: which channels, at what rate, limited by what.
+
+use weft_catalogue::{Catalogue, LinkFamily};
+use weft_topology::Topology;
+
+use crate::achieved::Expected;
+use crate::bound::{Step, bundle};
+use crate::nccl::constants::Constants;
+use crate::nccl::system::{Resource, System};
+use crate::nccl::tuning::{Algorithm, Protocol};
+
+/// What is narrow on the first ring: its resource with the least capacity for the traffic it carries.
+pub(crate) fn narrowest(topology: &Topology, system: &System, order: &[usize]) -> Option<(String, f64)> {
+    let hops = order.iter().zip(order.iter().cycle().skip(1));
+    let uses = hops.filter_map(|(from, to)| system.path(*from, *to)).flat_map(|path| path.uses.iter());
+    let narrow = uses.min_by(|a, b| {
+        let room = |(index, weight): &(usize, f64)| system.capacity[*index] / weight;
+        room(a).total_cmp(&room(b))
+    })?;
+    Some((describe(topology, system.resources[narrow.0]), system.capacity[narrow.0] / narrow.1))
+}
+
+/// `12 x NVLink 3 out of GPU0`, `PCIe 4.0 x16 from SW0 to RC0`.
+fn describe(topology: &Topology, resource: Resource) -> String {
+    let ports = |gpu, way: &str| {
+        let links: Vec<_> = topology
+            .links_from(gpu)
+            .map(|(_, link)| *link)
+            .filter(|link| topology.family(link) == LinkFamily::GpuFabric)
+            .collect();
+        let count = links.iter().map(|link| link.count).sum();
+        let title = links.first().map_or("NVLink", |link| topology.kind(link.kind).title.as_str());
+        format!("{} {way} {}", bundle(title, LinkFamily::GpuFabric, count), topology.name(gpu))
+    };
+    match resource {
+        Resource::OutOf(gpu) => ports(gpu, "out of"),
+        Resource::Into(gpu) => ports(gpu, "into"),
+        Resource::Link(id) => {
+            let link = topology.link(id);
+            let kind = topology.kind(link.kind);
+            let ends = format!("from {} to {}", topology.name(link.from), topology.name(link.to));
+            format!("{} {ends}", bundle(&kind.title, kind.family, link.count))
+        }
+    }
+}
+
+/// How the bandwidth of a choice comes about.
+pub(crate) fn steps(
+    expected: &Expected,
+    narrow: Option<&(String, f64)>,
+    constants: Constants<'_>,
+    catalogue: &Catalogue,
+    bus_factor: f64,
+) -> Vec<Step> {
+    let choice = &expected.choice;
+    let source = |table: &str| {
+        let key = constants.source(table);
+        catalogue.sources.get(key).map_or(key.to_owned(), |source| source.title.clone())
+    };
+    let mut steps = Vec::new();
+    if let Some((name, rate)) = narrow {
+        let text =
+            format!("narrowest on the ring: {name}, for which {} counts {rate:.1} GB/s", constants.title());
+        steps.push(Step::new(text, source("link-rate")));
+    }
+    let total = f64::from(choice.channels) * choice.channel_rate;
+    let text = format!(
+        "the channel search fits {} channels of {} GB/s = {total:.1} GB/s ({})",
+        choice.channels,
+        choice.channel_rate,
+        choice.kind.word()
+    );
+    steps.push(Step::new(text, source("speeds-intra")));
+    let busbw = choice.algbw * bus_factor;
+    let protocol = match (choice.algorithm, choice.protocol) {
+        (Algorithm::Nvls, _) => "added and copied in the switches",
+        (_, Protocol::Ll) => "half of each store is a flag",
+        (_, Protocol::Ll128) => "8 of each 128 bytes are flags",
+        (_, Protocol::Simple) => "a flag with every chunk",
+    };
+    let text = format!(
+        "{} with {} ({protocol}): busbw {busbw:.1} GB/s",
+        choice.algorithm.name(),
+        choice.protocol.name()
+    );
+    steps.push(Step::new(text, source("rules")));
+    for why in &expected.why {
+        let text = format!("{why}: busbw {:.1} GB/s", expected.algbw * bus_factor);
+        steps.push(Step::new(text, "measured; see docs/models/nccl.md"));
+    }
+    steps
+}

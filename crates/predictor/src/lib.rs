@@ -1,0 +1,61 @@
+//! How long a collective takes on a machine and what bounds it.
+//!
+//! NCCL's own model chooses the algorithm and the protocol, as NCCL would; the time is then priced with what
+//! was measured of that choice, where the model is known to err. The bound is what the wires allow.
+
+mod achieved;
+mod bound;
+mod explain;
+mod nccl;
+mod predict;
+pub mod validate;
+
+pub use bound::{Bound, Step};
+pub use nccl::tuning::{Algorithm, Protocol};
+pub use predict::{CODES, Prediction, Request, Row, default_sizes, predict};
+
+use weft_catalogue::NotFound;
+
+/// Why there is no prediction. Reads as "failed to predict: {error}".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PredictError {
+    /// A name that the catalogue does not know.
+    #[error(transparent)]
+    NotFound(#[from] NotFound),
+    /// A constant of NCCL's model is missing in the catalogue.
+    #[error("the catalogue lacks the constant `{name}`")]
+    Constant {
+        /// Library, table and row.
+        name: String,
+    },
+    /// A GPU without a model: rates cannot be known.
+    #[error("the model of {gpu} is unknown")]
+    UnknownGpu {
+        /// The GPU's name.
+        gpu: String,
+    },
+    /// NCCL runs on NVIDIA GPUs only.
+    #[error("{gpu} is no NVIDIA GPU; only NCCL is modelled so far, not RCCL")]
+    NotNvidia {
+        /// The GPU's title.
+        gpu: String,
+    },
+    /// GPUs of several servers.
+    #[error("the GPUs are spread over {hosts} hosts; only one server is modelled so far")]
+    SeveralHosts {
+        /// How many.
+        hosts: usize,
+    },
+    /// Too few GPUs.
+    #[error("a collective needs at least 2 GPUs, the machine has {gpus}")]
+    TooFewGpus {
+        /// How many there are.
+        gpus: usize,
+    },
+    /// No ring passes all GPUs.
+    #[error("no path joins all {gpus} GPUs")]
+    NoPath {
+        /// How many there are.
+        gpus: usize,
+    },
+}

@@ -1,0 +1,268 @@
+//! A collective on a machine: one row per size, the bound, and how both come about.
+
+use weft_base::{Bytes, Code, Diagnostic, Rate, Span};
+use weft_catalogue::Catalogue;
+use weft_collective::Collective;
+use weft_topology::{NodeId, NodeKind, Topology};
+
+use crate::achieved::{self, Expected};
+use crate::bound::{self, Bound, Step};
+use crate::nccl::constants::Constants;
+use crate::nccl::search;
+use crate::nccl::system::System;
+use crate::nccl::tuning::{Algorithm, Protocol, Tuning};
+use crate::{PredictError, explain};
+
+/// A bridged pair of PCIe cards.
+pub const BRIDGED_PAIR: Code = Code {
+    name: "bridged-pair-uncertain",
+    explanation: "NVLink-bridged pairs of PCIe cards were measured between 39 % (H100 PCIe) and 69 % (A100) of the line \
+        rate with the same number of links; NCCL's model does not tell them apart. The prediction is near the upper end.",
+};
+
+/// Ways through host memory.
+pub const STAGED: Code = Code {
+    name: "staged-through-host",
+    explanation: "Some GPUs cannot access each other's memory over this way (driver, or beyond one PCIe tree), so NCCL \
+        copies through host memory. Rates then depend on the CPU's memory and NUMA settings as well.",
+};
+
+/// Operations that NCCL's tuning model does not price.
+pub const NOT_IN_MODEL: Code = Code {
+    name: "not-in-nccl-model",
+    explanation: "NCCL's tuning model has no price for send/recv; it is priced here as one step of a ring over the \
+        direct path between the two GPUs.",
+};
+
+/// Codes of this crate.
+pub const CODES: &[Code] = &[BRIDGED_PAIR, STAGED, NOT_IN_MODEL, crate::validate::NOT_A_NUMBER];
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The collective.
+    pub collective: Collective,
+    /// Message sizes as nccl-tests counts them (the whole buffer).
+    pub sizes: Vec<Bytes>,
+    /// The GPUs that take part; `None` for all (the first two for send/recv).
+    pub gpus: Option<Vec<NodeId>>,
+    /// Only this algorithm (`NCCL_ALGO`).
+    pub algorithm: Option<Algorithm>,
+}
+
+impl Request {
+    /// All GPUs, sizes from 8 B to 8 GiB.
+    pub fn new(collective: Collective) -> Self {
+        Self { collective, sizes: default_sizes(), gpus: None, algorithm: None }
+    }
+}
+
+/// Powers of two from 8 B to 8 GiB.
+pub fn default_sizes() -> Vec<Bytes> {
+    (3..=33).map(|power| Bytes::new(1 << power)).collect()
+}
+
+/// The prediction for one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Message size.
+    pub bytes: Bytes,
+    /// Expected time of one operation.
+    pub time: Span,
+    /// Message bytes over time.
+    pub algbw: Rate,
+    /// algbw times the collective's bus factor.
+    pub busbw: Rate,
+    /// What NCCL would choose.
+    pub algorithm: Algorithm,
+    /// What NCCL would choose.
+    pub protocol: Protocol,
+    /// Channels that NCCL would start.
+    pub channels: u16,
+    /// What limits this size, in words.
+    pub bound_by: String,
+}
+
+/// What was asked, answered.
+#[derive(Debug, Clone)]
+pub struct Prediction {
+    /// The collective.
+    pub collective: Collective,
+    /// How many GPUs take part.
+    pub ranks: usize,
+    /// One per size, in the order asked.
+    pub rows: Vec<Row>,
+    /// What the wires allow.
+    pub bound: Bound,
+    /// How the bandwidth at the largest size comes about.
+    pub derivation: Vec<Step>,
+    /// Limits of the answer.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Predicts a collective on one server with NCCL.
+pub fn predict(
+    topology: &Topology,
+    catalogue: &Catalogue,
+    request: &Request,
+) -> Result<Prediction, PredictError> {
+    let gpus = participants(topology, request)?;
+    let constants = Constants::new(catalogue)?;
+    let system = System::new(topology, &gpus, catalogue, constants)?;
+    let rings = search::rings(&system, constants)?.ok_or(PredictError::NoPath { gpus: gpus.len() })?;
+    let narrow = explain::narrowest(topology, &system, &rings.order);
+    let multicasts = search::multicasts(&system, constants)?;
+    let tuning = Tuning::new(&system, rings, multicasts, constants);
+    let pricing = Pricing::new(&tuning, &system, catalogue, request)?;
+    let rows = request
+        .sizes
+        .iter()
+        .map(|bytes| pricing.row(*bytes, narrow.as_ref()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let largest = request.sizes.iter().max().copied().unwrap_or_default();
+    let chosen = pricing.choose(largest)?;
+    let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, pricing.bus_factor);
+    let bound = bound::bound(topology, &gpus, request.collective, catalogue)
+        .ok_or(PredictError::NoPath { gpus: gpus.len() })?;
+    let diagnostics = diagnostics(topology, catalogue, &gpus, &tuning, request.collective);
+    Ok(Prediction { collective: request.collective, ranks: gpus.len(), rows, bound, derivation, diagnostics })
+}
+
+fn participants(topology: &Topology, request: &Request) -> Result<Vec<NodeId>, PredictError> {
+    let mut gpus = request.gpus.clone().unwrap_or_else(|| topology.of_kind(NodeKind::Gpu).collect());
+    if request.collective == Collective::SendRecv {
+        gpus.truncate(2);
+    }
+    if gpus.len() < 2 {
+        return Err(PredictError::TooFewGpus { gpus: gpus.len() });
+    }
+    let mut hosts: Vec<Option<u32>> = gpus.iter().map(|gpu| topology.node(*gpu).host).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    if hosts.len() > 1 && !bound::tied_by_fabric(topology, &gpus) {
+        return Err(PredictError::SeveralHosts { hosts: hosts.len() });
+    }
+    Ok(gpus)
+}
+
+/// The choices of one request, priced by NCCL and by what is expected.
+struct Pricing<'a> {
+    tuning: &'a Tuning<'a>,
+    choices: Vec<Expected>,
+    bus_factor: f64,
+}
+
+impl<'a> Pricing<'a> {
+    fn new(
+        tuning: &'a Tuning<'a>,
+        system: &System,
+        catalogue: &Catalogue,
+        request: &Request,
+    ) -> Result<Self, PredictError> {
+        let all = tuning.choices(request.collective)?;
+        let wanted = |algorithm| request.algorithm.is_none_or(|wanted| wanted == algorithm);
+        let any = all.iter().any(|choice| wanted(choice.algorithm));
+        let bus_factor = request.collective.bus_factor(tuning.ranks);
+        let choices = all
+            .into_iter()
+            .filter(|choice| !any || wanted(choice.algorithm))
+            .map(|choice| achieved::expect(choice, system, bus_factor, tuning.constants, catalogue))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { tuning, choices, bus_factor })
+    }
+
+    /// What NCCL finds cheapest.
+    fn choose(&self, bytes: Bytes) -> Result<&Expected, PredictError> {
+        let mut best: Option<(f64, &Expected)> = None;
+        for expected in &self.choices {
+            let price = self.tuning.price(&expected.choice, bytes)?;
+            if best.is_none_or(|(least, _)| price < least) {
+                best = Some((price, expected));
+            }
+        }
+        best.map(|(_, expected)| expected).ok_or(PredictError::NoPath { gpus: self.tuning.ranks })
+    }
+
+    /// Expected time of NCCL's choice, in microseconds.
+    fn time_us(&self, bytes: Bytes) -> Result<f64, PredictError> {
+        let expected = self.choose(bytes)?;
+        let scale = expected.choice.algbw / expected.algbw;
+        let wire = self.tuning.price(&expected.choice, bytes)? - expected.choice.latency_us;
+        Ok(expected.choice.latency_us + wire * scale)
+    }
+
+    /// The same, but never less than for half the size: NCCL's table of trees has steps, time has not.
+    fn monotone_us(&self, bytes: Bytes) -> Result<f64, PredictError> {
+        let mut longest = self.time_us(bytes)?;
+        let mut smaller = 1u64 << 3;
+        while smaller < bytes.get() {
+            longest = longest.max(self.time_us(Bytes::new(smaller))?);
+            smaller *= 2;
+        }
+        Ok(longest)
+    }
+
+    fn row(&self, bytes: Bytes, narrow: Option<&(String, f64)>) -> Result<Row, PredictError> {
+        let expected = self.choose(bytes)?;
+        let time_us = self.monotone_us(bytes)?;
+        let algbw = bytes.as_f64() / time_us / 1000.0;
+        let choice = &expected.choice;
+        let bound_by = if choice.latency_us >= 0.5 * time_us {
+            format!("latency of {} {}", choice.algorithm.name(), choice.protocol.name())
+        } else {
+            self.limit(expected, narrow)
+        };
+        Ok(Row {
+            bytes,
+            time: Span::from_microseconds(time_us),
+            algbw: Rate::from_gigabytes(algbw),
+            busbw: Rate::from_gigabytes(algbw * self.bus_factor),
+            algorithm: choice.algorithm,
+            protocol: choice.protocol,
+            channels: self.tuning.channels_used(choice, bytes)?,
+            bound_by,
+        })
+    }
+
+    fn limit(&self, expected: &Expected, narrow: Option<&(String, f64)>) -> String {
+        let choice = &expected.choice;
+        match (choice.algorithm, choice.protocol) {
+            (Algorithm::Ring | Algorithm::Tree, Protocol::Ll | Protocol::Ll128) => {
+                format!("flags of protocol {}", choice.protocol.name())
+            }
+            (Algorithm::Nvls | Algorithm::Ring | Algorithm::Tree, _) => {
+                let name = narrow.map_or("the narrowest link", |(name, _)| name.as_str());
+                if choice.staged { format!("{name}, through host memory") } else { name.to_owned() }
+            }
+        }
+    }
+}
+
+fn diagnostics(
+    topology: &Topology,
+    catalogue: &Catalogue,
+    gpus: &[NodeId],
+    tuning: &Tuning<'_>,
+    collective: Collective,
+) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let model = topology.model(gpus[0]).and_then(|name| catalogue.gpu(name).ok());
+    let bridged = model.is_some_and(|gpu| gpu.bridges.iter().any(|bridge| bridge.carries_data));
+    let by_nvlink = tuning.rings.kind == weft_topology::NcclPath::Nvl;
+    if bridged && by_nvlink && topology.of_kind(NodeKind::GpuSwitch).next().is_none() {
+        found.push(Diagnostic::warning(
+            BRIDGED_PAIR,
+            "bridged PCIe pairs were measured at 39 % to 69 % of the NVLink line rate; this figure is near the upper end",
+        ));
+    }
+    if tuning.rings.staged {
+        found.push(Diagnostic::note(STAGED, "some hops of the ring are copied through host memory"));
+    }
+    if collective == Collective::SendRecv {
+        found.push(Diagnostic::note(
+            NOT_IN_MODEL,
+            "NCCL's tuning model does not price send/recv; priced as one ring step",
+        ));
+    }
+    found
+}

@@ -1,0 +1,141 @@
+//! Errors per group and kind; every group weighs the same within its kind.
+
+use std::collections::BTreeMap;
+
+use weft_catalogue::Catalogue;
+
+use super::{Kind, Measurement, Scored, predict_row};
+
+/// A row that could not be scored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Line of the CSV file.
+    pub row: u64,
+    /// The field that is missing or unknown.
+    pub why: String,
+}
+
+/// Rows of one group and kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupScore {
+    /// The file's name.
+    pub file: String,
+    /// System, collective and section of the source.
+    pub group: String,
+    /// Which kind of rows.
+    pub kind: Kind,
+    /// Rows that were selected.
+    pub rows: usize,
+    /// The scored ones.
+    pub scored: Vec<Scored>,
+    /// The others.
+    pub skipped: Vec<Skipped>,
+    /// Median of the scored rows' errors.
+    pub median_error: Option<f64>,
+    /// 90th percentile of them.
+    pub p90_error: Option<f64>,
+}
+
+/// All groups of one kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KindScore {
+    /// Which kind.
+    pub kind: Kind,
+    /// Rows that were selected.
+    pub rows: usize,
+    /// Rows that were scored.
+    pub scored: usize,
+    /// Median error, every group weighing the same.
+    pub median_error: Option<f64>,
+    /// 90th percentile, every group weighing the same.
+    pub p90_error: Option<f64>,
+}
+
+/// The whole comparison.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Report {
+    /// Groups in order of file, kind and name.
+    pub groups: Vec<GroupScore>,
+    /// Kinds in order.
+    pub kinds: Vec<KindScore>,
+}
+
+/// Scores the rows of several files.
+pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Report {
+    let mut groups: BTreeMap<(Kind, String, String), GroupScore> = BTreeMap::new();
+    for (file, rows) in files {
+        for row in rows {
+            let (kind, name) = (Kind::of(row.size), row.group());
+            let group = groups.entry((kind, file.clone(), name.clone())).or_insert_with(|| GroupScore {
+                file: file.clone(),
+                group: name,
+                kind,
+                rows: 0,
+                scored: Vec::new(),
+                skipped: Vec::new(),
+                median_error: None,
+                p90_error: None,
+            });
+            group.rows += 1;
+            match predict_row(row, catalogue) {
+                Ok(scored) => group.scored.push(scored),
+                Err(why) => group.skipped.push(Skipped { row: row.line, why }),
+            }
+        }
+    }
+    let mut groups: Vec<GroupScore> = groups.into_values().collect();
+    for group in &mut groups {
+        let errors: Vec<(f64, f64)> = group.scored.iter().map(|row| (row.error, 1.0)).collect();
+        group.median_error = quantile(&errors, 0.5);
+        group.p90_error = quantile(&errors, 0.9);
+    }
+    let kinds = [Kind::Bandwidth, Kind::Between, Kind::Latency];
+    let kinds =
+        kinds.into_iter().map(|kind| kind_score(kind, &groups)).filter(|kind| kind.rows > 0).collect();
+    Report { groups, kinds }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
+fn kind_score(kind: Kind, groups: &[GroupScore]) -> KindScore {
+    let of_kind = || groups.iter().filter(|group| group.kind == kind);
+    let weighted: Vec<(f64, f64)> = of_kind()
+        .flat_map(|group| group.scored.iter().map(|row| (row.error, 1.0 / group.scored.len() as f64)))
+        .collect();
+    KindScore {
+        kind,
+        rows: of_kind().map(|group| group.rows).sum(),
+        scored: of_kind().map(|group| group.scored.len()).sum(),
+        median_error: quantile(&weighted, 0.5),
+        p90_error: quantile(&weighted, 0.9),
+    }
+}
+
+/// The least value at which the weights up to it reach `share` of all; `None` of nothing.
+fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
+    let mut sorted = weighted.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = sorted.iter().map(|(_, weight)| weight).sum();
+    let mut reached = 0.0;
+    for (value, weight) in &sorted {
+        reached += weight;
+        if reached >= share * total - 1e-12 {
+            return Some(*value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_weigh_groups_not_rows() {
+        // One group of two rows with errors 1 and 2 (weight 1/2 each), one of a single row with error 3.
+        // Half of the total weight 2 is reached at 2; nine tenths only at 3.
+        let weighted = [(3.0, 1.0), (1.0, 0.5), (2.0, 0.5)];
+        assert_eq!(quantile(&weighted, 0.5), Some(2.0));
+        assert_eq!(quantile(&weighted, 0.9), Some(3.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+}
