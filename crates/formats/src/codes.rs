@@ -1,0 +1,223 @@
+//! The diagnostic codes of this crate.
+
+use weft_base::Code;
+
+/// All codes of this crate, for `weft explain` and the reference.
+pub const CODES: &[Code] = &[
+    EMPTY_INPUT,
+    NOT_TEXT,
+    NO_DEVICE,
+    LINES_UNUSED,
+    UNKNOWN_FORMAT,
+    CELL_UNKNOWN,
+    CELL_MISSING,
+    ROW_CUT,
+    CELLS_SURPLUS,
+    CELLS_FUSED,
+    HEADER_GLUED,
+    HEADER_MISSING,
+    ROWS_MISSING,
+    NIC_ROWS_MISSING,
+    ROW_REPEATED,
+    PAIR_ASYMMETRIC,
+    NVLINK_COUNT,
+    IMPOSSIBLE_NVLINK,
+    NVLINK_UNEVEN,
+    MACHINE_FILE,
+    MATRIX_SURPLUS,
+    MACHINE_SURPLUS,
+    MATRIX_INCONSISTENT,
+    DISTANCES_HIDDEN,
+    NUMA_CONTRADICTION,
+    OVERRIDE_UNUSED,
+];
+
+/// Nothing was given.
+pub const EMPTY_INPUT: Code = Code {
+    name: "empty-input",
+    explanation: "The input holds no text at all. A command that failed often prints its reason elsewhere, so \
+                  that a pipe carries nothing: run `nvidia-smi topo -m` by itself and look at what it says.",
+};
+
+/// Bytes of something else.
+pub const NOT_TEXT: Code = Code {
+    name: "not-text",
+    explanation: "The input is binary, or text in an encoding other than UTF-8. Files that PowerShell wrote with \
+                  `>` are UTF-16: save them as UTF-8. Pictures of a terminal cannot be read: copy the text.",
+};
+
+/// Text without a machine in it.
+pub const NO_DEVICE: Code = Code {
+    name: "no-device",
+    explanation: "No GPU and no NIC could be found in the input. What can be read is the output of the commands \
+                  that `weft show --help` lists, a machine file, the name of a system, or a one-liner such as \
+                  `2 rtx-3090 @ pcie4x8`.",
+};
+
+/// Lines that no reader took.
+pub const LINES_UNUSED: Code = Code {
+    name: "lines-unused",
+    explanation: "These lines belong to nothing that was read: a comment, a prompt, the output of another \
+                  command. Nothing is dropped silently, so they are named; there is nothing to do if they do not \
+                  matter.",
+};
+
+/// `--as` names no format.
+pub const UNKNOWN_FORMAT: Code = Code {
+    name: "unknown-format",
+    explanation: "The format asked for does not exist. `weft show --help` lists the formats; without asking for \
+                  one, the format is found by looking at the input.",
+};
+
+/// A cell that is no word of the format.
+pub const CELL_UNKNOWN: Code = Code {
+    name: "cell-unknown",
+    explanation: "A cell of a matrix holds something that the command never prints. The cell counts as unknown; \
+                  where the matrix also has the cell of the same pair the other way round, that one is used.",
+};
+
+/// A cell that is not there, with later ones present.
+pub const CELL_MISSING: Code = Code {
+    name: "cell-missing",
+    explanation: "A row has fewer cells than the header has devices, and by its separators, its `X` or its \
+                  alignment this one is missing. The cell counts as unknown.",
+};
+
+/// A row that ends early.
+pub const ROW_CUT: Code = Code {
+    name: "row-cut",
+    explanation: "A row ends before the last device of the header, as where a terminal or a form cut long lines. \
+                  The cells behind the cut count as unknown. Paste the whole output, for instance from a file.",
+};
+
+/// More cells than columns.
+pub const CELLS_SURPLUS: Code = Code {
+    name: "cells-surplus",
+    explanation: "A row has more cells than the header has devices, so that some belong to no known device. They \
+                  are left out. Usually the header was cut, or wrapped in a way that hides its second half.",
+};
+
+/// Several cells in one word.
+pub const CELLS_FUSED: Code = Code {
+    name: "cells-fused",
+    explanation: "Two or more cells stand without a blank between them, such as `NODENODE`: damage done by \
+                  copying. They were taken apart where that is clear; compare with the original if in doubt.",
+};
+
+/// A header without separators.
+pub const HEADER_GLUED: Code = Code {
+    name: "header-glued",
+    explanation: "The labels of the header stand without blanks between them (`GPU0GPU1GPU2`), as some terminals \
+                  copy tabs. They were taken apart at the names of the devices.",
+};
+
+/// No header.
+pub const HEADER_MISSING: Code = Code {
+    name: "header-missing",
+    explanation: "The rows of a matrix are there, its header is not. Columns were taken to be in the order of the \
+                  rows, which is what the command prints when nothing was cut.",
+};
+
+/// GPUs of the header that have no row.
+pub const ROWS_MISSING: Code = Code {
+    name: "rows-missing",
+    explanation: "The header names GPUs that have no row of their own: the paste was cut. They exist, and what \
+                  other rows say of them is used; what only their own rows could say stays unknown.",
+};
+
+/// NICs of the header that have no row.
+pub const NIC_ROWS_MISSING: Code = Code {
+    name: "nic-rows-missing",
+    explanation: "The header names NICs that have no row of their own, which happens when only the rows of the \
+                  GPUs are copied. Nothing is lost but how NICs lie to each other.",
+};
+
+/// The same row twice.
+pub const ROW_REPEATED: Code = Code {
+    name: "row-repeated",
+    explanation: "A matrix has two rows of one device. The first one counts. If the outputs of several hosts are \
+                  mixed line by line, give each host its own file.",
+};
+
+/// (a, b) and (b, a) differ.
+pub const PAIR_ASYMMETRIC: Code = Code {
+    name: "pair-asymmetric",
+    explanation: "The matrix says one thing of a pair in one direction and another in the other, which no hardware \
+                  does. Both cells are kept as given; where one answer is needed, that of the row that comes \
+                  first in the pair is used.",
+};
+
+/// More NVLinks than any GPU has.
+pub const NVLINK_COUNT: Code = Code {
+    name: "nvlink-count",
+    explanation: "A cell names more NVLinks than any known GPU has. The cell counts as unknown; often a digit was \
+                  doubled, or the cell was glued to its neighbour.",
+};
+
+/// More NVLinks than this GPU has.
+pub const IMPOSSIBLE_NVLINK: Code = Code {
+    name: "impossible-nvlink",
+    explanation: "The matrix shows more NVLinks between two GPUs than the named GPU model has, or NVLinks on a \
+                  model without any. Either the model is wrong or the matrix is of another machine, so nothing \
+                  that depends on them can be said.",
+};
+
+/// Fewer NVLinks than the neighbours.
+pub const NVLINK_UNEVEN: Code = Code {
+    name: "nvlink-uneven",
+    explanation: "GPUs that hang off the same NVSwitches report different numbers of NVLinks, so that some links \
+                  seem to be down. The machine was built with the full number; look at `nvidia-smi nvlink -s` and \
+                  the fabric manager's log.",
+};
+
+/// A machine file that does not hold.
+pub const MACHINE_FILE: Code = Code {
+    name: "machine-file",
+    explanation: "A machine file is not valid: not TOML, a key that does not exist, a value of the wrong kind, or \
+                  devices that do not fit together. The files of `catalogue/systems` are examples of the same form.",
+};
+
+/// A second matrix.
+pub const MATRIX_SURPLUS: Code = Code {
+    name: "matrix-surplus",
+    explanation: "The input holds several matrices of one kind. The first one is used. A machine is described by \
+                  one; to look at another host, give its output alone.",
+};
+
+/// A second machine.
+pub const MACHINE_SURPLUS: Code = Code {
+    name: "machine-surplus",
+    explanation: "The input describes the machine twice: by a machine file or a one-liner, and again. The first \
+                  description is used.",
+};
+
+/// Classes that fit no tree.
+pub const MATRIX_INCONSISTENT: Code = Code {
+    name: "matrix-inconsistent",
+    explanation: "PCIe is a tree, and no tree gives the classes that the matrix reports: a device cannot share a \
+                  switch with two others that do not share it. The machine was built from the nearest relations; \
+                  the cells named here are shown as reported, but the drawing and the routes differ from them.",
+};
+
+/// A virtual machine that hides PCIe.
+pub const DISTANCES_HIDDEN: Code = Code {
+    name: "distances-hidden",
+    explanation: "All pairs of GPUs are of one PCIe class, as virtual machines and containers show them when they \
+                  hide switches and sockets. The distances carry no meaning: GPUs may in truth share a switch or \
+                  sit on different sockets. Read the matrix on the host, or give NCCL a topology file.",
+};
+
+/// SYS inside a NUMA node.
+pub const NUMA_CONTRADICTION: Code = Code {
+    name: "numa-contradiction",
+    explanation: "The matrix calls two devices SYS, across NUMA nodes, but lists the same NUMA node for both. \
+                  Firmware that does not tell where a slot hangs, and virtual machines, do this. The classes were \
+                  believed.",
+};
+
+/// An option that has nothing to apply to.
+pub const OVERRIDE_UNUSED: Code = Code {
+    name: "override-unused",
+    explanation: "A model was given with an option, but the input has no device of that kind, or names its model \
+                  itself. The option changes nothing.",
+};

@@ -1,0 +1,1 @@
+//! Shapes of grids, each with what is found in it.

@@ -1,0 +1,193 @@
+//! NVLink: direct links between pairs, or switches, told apart by how many links a GPU would need.
+
+use weft_base::Diagnostic;
+use weft_catalogue::{Catalogue, Fabric, Form, Gpu, LinkFamily, Machine, MeshLink, Switch, SwitchKind};
+use weft_topology::{Assumption, ReportedClass};
+
+use crate::codes;
+use crate::infer::{Inferred, guess};
+use crate::matrix::{Cell, EndKind, Matrix};
+
+/// More links than this at one GPU, none has; used where the model is unknown.
+const LINKS_MAX: u32 = 18;
+
+/// The NVLinks of a matrix, by GPU number.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// GPU numbers a < b and the links between them.
+    pub pairs: Vec<(u16, u16, u16)>,
+    /// GPUs in the matrix.
+    pub gpus: usize,
+}
+
+impl Links {
+    pub fn of(matrix: &Matrix) -> Self {
+        let ends: Vec<usize> = matrix.of_kind(EndKind::Gpu).collect();
+        let mut links = Self { pairs: Vec::new(), gpus: ends.len() };
+        for (a, end_a) in (0u16..).zip(&ends) {
+            for (b, end_b) in (0u16..).zip(&ends).skip(usize::from(a) + 1) {
+                if let Some(ReportedClass::Nv(count)) = matrix.class(*end_a, *end_b) {
+                    links.pairs.push((a, b, count.into()));
+                }
+            }
+        }
+        links
+    }
+
+    /// The most links between two GPUs.
+    pub fn most(&self) -> u16 {
+        self.pairs.iter().map(|(_, _, count)| *count).max().unwrap_or(0)
+    }
+
+    /// Whether every pair has the same number.
+    pub fn all_equal(&self) -> bool {
+        !self.pairs.is_empty()
+            && self.pairs.len() == self.gpus * (self.gpus - 1) / 2
+            && self.pairs.iter().all(|(_, _, count)| *count == self.pairs[0].2)
+    }
+
+    /// The links that the busiest GPU would need if all were direct.
+    pub fn needed(&self) -> u32 {
+        let at = |gpu: u16| -> u32 {
+            let here = self.pairs.iter().filter(|(a, b, _)| *a == gpu || *b == gpu);
+            here.map(|(_, _, count)| u32::from(*count)).sum()
+        };
+        (0u16..).take(self.gpus).map(at).max().unwrap_or(0)
+    }
+}
+
+/// The links of one GPU that can tie it to others.
+fn links_of(gpu: &Gpu) -> u16 {
+    let own = gpu.fabric.as_ref().map(|fabric| fabric.count.value);
+    let bridged = gpu.bridges.iter().filter(|bridge| bridge.carries_data).map(|bridge| bridge.links).max();
+    own.or(bridged).unwrap_or(0)
+}
+
+/// The first cell that shows more NVLinks than `gpu` has.
+pub(super) fn contradiction(matrix: &Matrix, gpu: &Gpu, catalogue: &Catalogue) -> Option<Diagnostic> {
+    let has = links_of(gpu);
+    let shown = |cell: &Cell| match cell.class {
+        Some(ReportedClass::Nv(count)) if u16::from(count) > has => Some(u16::from(count)),
+        Some(_) | None => None,
+    };
+    let (cell, count) = matrix.cells().iter().find_map(|cell| Some((cell, shown(cell)?)))?;
+    let (a, b) = (&matrix.ends()[cell.row].label, &matrix.ends()[cell.column].label);
+    let owned = if has == 0 { "no NVLink".to_owned() } else { format!("only {has} NVLinks") };
+    let message = format!("{a} to {b} is NV{count}, but {} has {owned}", gpu.title);
+    let most = matrix.cells().iter().filter_map(shown).max().unwrap_or(count);
+    let fitting = guess::with_links(most, catalogue);
+    let hint = if fitting.is_empty() {
+        "check the model".to_owned()
+    } else {
+        format!("GPUs with {most} NVLinks are {}", fitting.join(", "))
+    };
+    Some(Diagnostic::error(codes::IMPOSSIBLE_NVLINK, message).hint(hint).at(cell.place.clone()))
+}
+
+/// Adds the GPU fabric of the machine.
+pub(super) fn lay(
+    matrix: &Matrix,
+    links: &Links,
+    gpu: Option<&Gpu>,
+    catalogue: &Catalogue,
+    out: &mut Inferred,
+) {
+    if links.pairs.is_empty() {
+        return;
+    }
+    let link = gpu.and_then(|gpu| gpu.fabric.as_ref()).map(|fabric| fabric.link.clone());
+    let link = link.unwrap_or_else(|| assumed_link(links.most(), out));
+    let own = gpu.is_some_and(|gpu| gpu.fabric.is_some());
+    let mut fabric = Fabric { link: (!own).then(|| link.clone()), ..Fabric::default() };
+    let switch = is_switched(links, gpu).then(|| switches(&link, gpu, links, catalogue)).flatten();
+    match switch {
+        Some(model) => {
+            let has = gpu.map_or(0, links_of);
+            fabric =
+                Fabric { link: fabric.link, links: (links.most() != has).then_some(links.most()), ..model };
+            out.diagnostics.extend(uneven(matrix, links));
+        }
+        None => {
+            fabric.mesh =
+                links.pairs.iter().map(|(a, b, count)| MeshLink { a: *a, b: *b, links: *count }).collect();
+        }
+    }
+    out.machine.fabric = Some(fabric);
+}
+
+/// Through switches every pair has all links of a GPU; direct links have to be shared among the peers.
+fn is_switched(links: &Links, gpu: Option<&Gpu>) -> bool {
+    match gpu {
+        None => {
+            let usual = matches!(links.most(), 6 | 8 | 12 | 18);
+            links.needed() > LINKS_MAX || (links.gpus >= 8 && links.all_equal() && usual)
+        }
+        Some(gpu) => {
+            // No board puts all links of a module on one other module.
+            let module = matches!(gpu.form, Form::Sxm | Form::Superchip);
+            links.needed() > u32::from(links_of(gpu))
+                || (module && links.all_equal() && links.most() == links_of(gpu) && links.most() >= 6)
+        }
+    }
+}
+
+/// The switches of the best-known system with that GPU or that kind of link.
+fn switches(link: &str, gpu: Option<&Gpu>, links: &Links, catalogue: &Catalogue) -> Option<Fabric> {
+    let (gpus, most) = (links.gpus, links.most());
+    let count = u16::try_from(gpus).unwrap_or(u16::MAX);
+    let switched = |system: &Machine| system.fabric.as_ref().is_some_and(|fabric| fabric.switch.is_some());
+    let system = gpu.and_then(|gpu| guess::reference(gpu, count, catalogue, switched));
+    if let Some((system, fabric)) = system.and_then(|system| Some((system, system.fabric.as_ref()?))) {
+        let whole = system.gpus.iter().map(|group| group.count).sum::<u16>() == count;
+        let boards = fabric.boards.max(1);
+        let (switches, boards, trunk_links) = if whole {
+            (fabric.switches, fabric.boards, fabric.trunk_links)
+        } else {
+            (fabric.switches / boards, 0, 0)
+        };
+        return Some(Fabric {
+            switch: fabric.switch.clone(),
+            switches,
+            boards,
+            trunk_links,
+            ..Fabric::default()
+        });
+    }
+    let fits = |switch: &&Switch| switch.kind == SwitchKind::GpuFabric && switch.link == link;
+    let switch = catalogue.switches.iter().find(fits)?;
+    let ports = usize::from(switch.ports.value.max(1));
+    let switches = u16::try_from((gpus * usize::from(most)).div_ceil(ports)).unwrap_or(u16::MAX);
+    Some(Fabric { switch: Some(switch.name.clone()), switches, ..Fabric::default() })
+}
+
+/// The kind of NVLink for a GPU that is not known: counts grew with each generation.
+fn assumed_link(most: u16, out: &mut Inferred) -> String {
+    let name = match most {
+        0..=2 => "nvlink2",
+        3..=6 => "nvlink2",
+        7..=12 => "nvlink3",
+        _ => "nvlink4",
+    };
+    let why = format!("NV{most} fits this generation; the GPU is not named");
+    out.assumed.push(Assumption::new("GPU", "kind of NVLink", name, why));
+    name.to_owned()
+}
+
+/// Pairs with fewer links than others, although all go through the same switches: links are down.
+fn uneven(matrix: &Matrix, links: &Links) -> Option<Diagnostic> {
+    let most = links.most();
+    let cell = matrix
+        .cells()
+        .iter()
+        .find(|cell| matches!(cell.class, Some(ReportedClass::Nv(count)) if u16::from(count) < most))?;
+    let (a, b) = (&matrix.ends()[cell.row].label, &matrix.ends()[cell.column].label);
+    let class = cell.class?;
+    let message = format!("{a} to {b} is {class}, but other pairs are NV{most} through the same switches");
+    let hint = "links may be down: compare `nvidia-smi nvlink -s`";
+    Some(Diagnostic::warning(codes::NVLINK_UNEVEN, message).hint(hint).at(cell.place.clone()))
+}
+
+/// Whether the catalogue calls that link a tie between GPUs.
+pub(super) fn is_gpu_fabric(name: &str, catalogue: &Catalogue) -> bool {
+    catalogue.link(name).is_ok_and(|link| link.family == LinkFamily::GpuFabric)
+}

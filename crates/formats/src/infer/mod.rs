@@ -1,0 +1,93 @@
+//! From a matrix to a machine that would print it: sockets, host bridges and switches from the PCIe
+//! classes, meshes and NVSwitches from the NVLink counts, models from what only they can show.
+
+mod fabric;
+mod guess;
+mod tree;
+
+use weft_base::Diagnostic;
+use weft_catalogue::{Catalogue, Gpu, GpuGroup, Machine, NicGroup};
+use weft_topology::Assumption;
+
+use crate::join::Overrides;
+use crate::matrix::{EndKind, Matrix};
+
+/// A machine inferred from a matrix, and what had to be assumed for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inferred {
+    /// The machine; its GPUs and NICs are numbered in the order of the matrix.
+    pub machine: Machine,
+    /// What the matrix does not say.
+    pub assumed: Vec<Assumption>,
+    /// Where the matrix contradicts itself or the hardware.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The machine that would print `matrix`. Names in `overrides` must be known to the catalogue.
+pub fn infer(matrix: &Matrix, overrides: &Overrides, catalogue: &Catalogue) -> Inferred {
+    let mut out = Inferred::default();
+    let given = overrides.gpu.as_deref().and_then(|name| catalogue.gpu(name).ok());
+    if let Some(finding) = given.and_then(|gpu| fabric::contradiction(matrix, gpu, catalogue)) {
+        out.diagnostics.push(finding);
+    }
+    let links = fabric::Links::of(matrix);
+    let gpu = given.or_else(|| guess::gpu(matrix, &links, catalogue, &mut out.assumed));
+    "from topo -m".clone_into(&mut out.machine.name);
+    set_models(matrix, gpu, overrides, catalogue, &mut out);
+    tree::place(matrix, gpu, &mut out);
+    fabric::lay(matrix, &links, gpu, catalogue, &mut out);
+    out
+}
+
+/// Fills in GPUs, NICs and the CPU: as given, else as in the best-known system with that GPU.
+fn set_models(
+    matrix: &Matrix,
+    gpu: Option<&Gpu>,
+    overrides: &Overrides,
+    catalogue: &Catalogue,
+    out: &mut Inferred,
+) {
+    let count = |kind| u16::try_from(matrix.of_kind(kind).count()).unwrap_or(u16::MAX);
+    let gpus = count(EndKind::Gpu);
+    if gpus > 0 {
+        out.machine.gpus.push(GpuGroup { model: gpu.map(|gpu| gpu.name.clone()), count: gpus });
+    }
+    let reference = gpu.and_then(|gpu| guess::reference(gpu, gpus, catalogue, |_| true));
+    out.machine.host.cpu.clone_from(&overrides.cpu);
+    if let (None, Some(system)) = (&overrides.cpu, reference) {
+        if let Some(cpu) = &system.host.cpu {
+            let why = format!("the matrix does not name it; {} has this one", system.title);
+            out.assumed.push(Assumption::new("CPU", "model", cpu, why));
+            out.machine.host.cpu = Some(cpu.clone());
+        }
+    }
+    if count(EndKind::Nic) > 0 {
+        let (groups, assumed) = nic_groups(matrix, overrides, reference, catalogue);
+        out.machine.nics = groups;
+        out.assumed.extend(assumed);
+    }
+}
+
+fn nic_groups(
+    matrix: &Matrix,
+    overrides: &Overrides,
+    reference: Option<&Machine>,
+    catalogue: &Catalogue,
+) -> (Vec<NicGroup>, Option<Assumption>) {
+    let mut groups: Vec<NicGroup> = Vec::new();
+    let mut assumed = None;
+    for index in matrix.of_kind(EndKind::Nic) {
+        let device = matrix.ends()[index].device.as_deref();
+        let guessed = || guess::nic(device, reference, catalogue);
+        let model = overrides.nic.clone().or_else(|| {
+            let (name, why) = guessed()?;
+            assumed.get_or_insert_with(|| Assumption::new("NIC", "model", &name, why));
+            Some(name)
+        });
+        match groups.last_mut() {
+            Some(last) if last.model == model => last.count = last.count.saturating_add(1),
+            Some(_) | None => groups.push(NicGroup { model, count: 1, link: None }),
+        }
+    }
+    (groups, assumed)
+}

@@ -1,0 +1,96 @@
+//! Machines in one line, and names of systems: `8 h100-sxm5-80gb @ nvswitch3(4)`, `dgx-a100`.
+
+use weft_base::Place;
+use weft_catalogue::Catalogue;
+use weft_topology::oneliner;
+
+use crate::format::{Claim, Evidence, Fit, Format, Line, Located, Origin, Part, Read, Text};
+
+/// The reader.
+#[derive(Debug)]
+pub struct OneLiner;
+
+impl Format for OneLiner {
+    fn name(&self) -> &'static str {
+        "one-liner"
+    }
+
+    fn title(&self) -> &'static str {
+        "a machine in one line, or the name of a system"
+    }
+
+    fn command(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn find(&self, text: &Text<'_>) -> Vec<Claim> {
+        let mut written = text.lines.iter().enumerate().filter(|(_, line)| !line.is_blank());
+        let (Some((index, line)), None) = (written.next(), written.next()) else { return Vec::new() };
+        let fit = match text.origin {
+            Origin::Argument => Fit::Yes,
+            Origin::Text if could_be(line) => Fit::Maybe,
+            Origin::Text => return Vec::new(),
+        };
+        vec![Claim { lines: index..index + 1, fit }]
+    }
+
+    fn read(&self, part: &Part<'_>, catalogue: &Catalogue) -> Read {
+        let Some(line) = part.lines.iter().find(|line| !line.is_blank()) else { return Read::default() };
+        let text = line.text.trim();
+        match oneliner::parse(text, catalogue) {
+            Ok(machine) => {
+                let evidence = Evidence::Machine(Box::new(machine));
+                let place = part.place(line, line.indent(), 0);
+                Read { evidence: vec![Located { value: evidence, place }], ..Read::default() }
+            }
+            Err(mut finding) => {
+                // The parser counts columns of the line that it was given.
+                let place = finding.place.take().map(|place| {
+                    let before =
+                        text.chars().take(place.column.saturating_sub(1) as usize).map(char::len_utf8);
+                    let offset = line.indent() + before.sum::<usize>();
+                    Place { length: place.length, ..part.place(line, offset, 0) }
+                });
+                finding.place = Some(place.unwrap_or_else(|| part.place(line, line.indent(), 0)));
+                Read { diagnostics: vec![finding], ..Read::default() }
+            }
+        }
+    }
+}
+
+/// A line of a file is taken for a one-liner only if it looks like one: a count and a name, or one name.
+fn could_be(line: &Line) -> bool {
+    let mut words = line.text.split_whitespace();
+    let Some(first) = words.next() else { return false };
+    let named = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_alphabetic())
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
+    let counted = first.bytes().all(|byte| byte.is_ascii_digit());
+    match words.next() {
+        Some(second) => counted && (second == "x" || named(second)),
+        None => named(first) && first.len() <= 40,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Source;
+    use crate::text;
+
+    fn claims(text_of: &str) -> usize {
+        let lines = text::lines(&Source::file("-", text_of));
+        OneLiner.find(&Text { origin: Origin::Text, lines: &lines }).len()
+    }
+
+    #[test]
+    fn one_written_line_that_looks_like_one_is_claimed() {
+        for text in ["2 rtx-3090 @ pcie4x8 + nvlink-bridge\n", "\n  dgx-a100\n", "32 x 8 h100"] {
+            assert_eq!(claims(text), 1, "{text}");
+        }
+        for text in ["", "two lines\nhere", "hello world", "8: no", "GPU0 X"] {
+            assert_eq!(claims(text), 0, "{text}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Prints topology matrices as the driver does, and as pastes mangle them.
