@@ -13,10 +13,11 @@ impl Grid<'_> {
     /// Gives every row its cells by column.
     pub(super) fn align(&mut self) {
         self.complete_columns();
-        let glued = self.glued.is_some();
-        for row in &mut self.rows {
+        let positions: Vec<Option<Vec<usize>>> =
+            (0..self.rows.len()).map(|row| self.positions(row)).collect();
+        for (row, positions) in self.rows.iter_mut().zip(&positions) {
             let own = self.columns.iter().position(|column| column.label == row.label);
-            let chosen = assign(&row.found, &self.columns, own, glued);
+            let chosen = assign(&row.found, &self.columns, own, positions.as_deref());
             row.cells = chosen.iter().map(|index| index.map(|index| row.found[index])).collect();
             let used = |index: usize| chosen.contains(&Some(index));
             // When the numbers agree, which is nearly always, nothing can be left over.
@@ -26,6 +27,26 @@ impl Grid<'_> {
                 (0..row.found.len()).filter(|index| !used(*index)).map(|index| row.found[index]).collect()
             };
             row.affinity = row::affinity(&row.tail, &self.titles);
+        }
+    }
+
+    /// Where the cells of a row that is not whole should begin on the screen: as in the nearest whole row
+    /// whose label is as long, for labels shift what follows; else as in the header. `None` if the row is
+    /// whole, or nothing tells.
+    fn positions(&self, row: usize) -> Option<Vec<usize>> {
+        let columns = self.columns.len();
+        let short = &self.rows[row];
+        if short.found.len() == columns {
+            return None;
+        }
+        let alike = |other: &usize| {
+            let other = &self.rows[*other];
+            other.found.len() == columns && other.label.len() == short.label.len()
+        };
+        let nearest = (0..self.rows.len()).filter(alike).min_by_key(|other| other.abs_diff(row));
+        match nearest {
+            Some(other) => Some(self.rows[other].found.iter().map(|found| found.visual).collect()),
+            None => self.glued.is_none().then(|| self.columns.iter().map(|column| column.visual).collect()),
         }
     }
 
@@ -59,7 +80,7 @@ fn assign(
     found: &[Found<'_>],
     columns: &[Column<'_>],
     own: Option<usize>,
-    glued: bool,
+    positions: Option<&[usize]>,
 ) -> Vec<Option<usize>> {
     if found.len() == columns.len() {
         return (0..columns.len()).map(Some).collect();
@@ -70,12 +91,13 @@ fn assign(
     let position = found.iter().position(|found| found.word == Some(Word::Own));
     if let (Some(own), Some(position)) = (own, position) {
         // The diagonal splits the row into two smaller questions.
-        let mut chosen = by_distance(&found[..position], &columns[..own], 0, glued);
+        let (before, after) = (positions.map(|all| &all[..own]), positions.map(|all| &all[own + 1..]));
+        let mut chosen = by_distance(&found[..position], own, before, 0);
         chosen.push(Some(position));
-        chosen.extend(by_distance(&found[position + 1..], &columns[own + 1..], position + 1, glued));
+        chosen.extend(by_distance(&found[position + 1..], columns.len() - own - 1, after, position + 1));
         return chosen;
     }
-    by_distance(found, columns, 0, glued)
+    by_distance(found, columns.len(), positions, 0)
 }
 
 /// By tabs or bars, if header and row use them alike and the `X` confirms it.
@@ -95,18 +117,25 @@ fn by_field(found: &[Found<'_>], columns: &[Column<'_>], own: Option<usize>) -> 
     Some(columns.iter().map(cell).collect())
 }
 
-/// The order-keeping choice with the least total distance on the screen.
-fn by_distance(found: &[Found<'_>], columns: &[Column<'_>], first: usize, glued: bool) -> Vec<Option<usize>> {
-    let (rows, width) = (found.len(), columns.len());
-    if rows == width || glued || rows.saturating_mul(width) > PAIRS_MAX {
+/// The order-keeping choice with the least total distance on the screen, by the order alone where no
+/// positions are known.
+fn by_distance(
+    found: &[Found<'_>],
+    width: usize,
+    positions: Option<&[usize]>,
+    first: usize,
+) -> Vec<Option<usize>> {
+    let rows = found.len();
+    let positions = positions.filter(|_| rows != width && rows.saturating_mul(width) <= PAIRS_MAX);
+    let Some(positions) = positions else {
         return (0..width).map(|index| (index < rows).then_some(first + index)).collect();
-    }
+    };
     // cost[i][j]: the best for the first i cells and the first j columns.
     let mut cost = vec![vec![0usize; width + 1]; rows + 1];
     for i in 1..=rows {
         cost[i][0] = i * DROPPED;
         for j in 1..=width {
-            let distance = found[i - 1].visual.abs_diff(columns[j - 1].visual).min(DROPPED - 1);
+            let distance = found[i - 1].visual.abs_diff(positions[j - 1]).min(DROPPED - 1);
             let matched = cost[i - 1][j - 1] + distance;
             cost[i][j] = matched.min(cost[i][j - 1]).min(cost[i - 1][j] + DROPPED);
         }

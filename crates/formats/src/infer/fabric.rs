@@ -63,25 +63,57 @@ fn links_of(gpu: &Gpu) -> u16 {
     own.or(bridged).unwrap_or(0)
 }
 
-/// The first cell that shows more NVLinks than `gpu` has.
-pub(super) fn contradiction(matrix: &Matrix, gpu: &Gpu, catalogue: &Catalogue) -> Option<Diagnostic> {
+/// Whether a machine of such GPUs could print those links.
+pub(super) fn fits(gpu: &Gpu, links: &Links, catalogue: &Catalogue) -> bool {
+    let has = links_of(gpu);
+    let switched = || {
+        let link = gpu.fabric.as_ref().map(|fabric| fabric.link.as_str());
+        link.is_some_and(|link| switches(link, Some(gpu), links, catalogue).is_some())
+    };
+    links.most() <= has && (links.needed() <= u32::from(has) || switched())
+}
+
+/// The first cell that shows more NVLinks than `gpu` has, by itself or with the others of its row.
+pub(super) fn contradiction(
+    matrix: &Matrix,
+    links: &Links,
+    gpu: &Gpu,
+    catalogue: &Catalogue,
+) -> Option<Diagnostic> {
+    if fits(gpu, links, catalogue) {
+        return None;
+    }
     let has = links_of(gpu);
     let shown = |cell: &Cell| match cell.class {
-        Some(ReportedClass::Nv(count)) if u16::from(count) > has => Some(u16::from(count)),
+        Some(ReportedClass::Nv(count)) => Some(u16::from(count)),
         Some(_) | None => None,
     };
-    let (cell, count) = matrix.cells().iter().find_map(|cell| Some((cell, shown(cell)?)))?;
-    let (a, b) = (&matrix.ends()[cell.row].label, &matrix.ends()[cell.column].label);
+    let too_many = |cell: &&Cell| shown(cell).is_some_and(|count| count > has);
     let owned = if has == 0 { "no NVLink".to_owned() } else { format!("only {has} NVLinks") };
-    let message = format!("{a} to {b} is NV{count}, but {} has {owned}", gpu.title);
-    let most = matrix.cells().iter().filter_map(shown).max().unwrap_or(count);
-    let fitting = guess::with_links(most, catalogue);
+    let (cell, said, needed) = if let Some(cell) = matrix.cells().iter().find(too_many) {
+        (cell, format!("{} is NV{}", between(matrix, cell), shown(cell)?), links.most())
+    } else {
+        let needed = u16::try_from(links.needed()).unwrap_or(u16::MAX);
+        let total = |row| -> u32 {
+            let cells = matrix.cells().iter().filter(|cell| cell.row == row);
+            cells.filter_map(shown).map(u32::from).sum()
+        };
+        let cell =
+            matrix.cells().iter().find(|cell| shown(cell).is_some() && total(cell.row) >= links.needed())?;
+        (cell, format!("{} needs {needed} NVLinks in all", matrix.ends()[cell.row].label), needed)
+    };
+    let fitting = guess::with_links(needed, catalogue);
     let hint = if fitting.is_empty() {
         "check the model".to_owned()
     } else {
-        format!("GPUs with {most} NVLinks are {}", fitting.join(", "))
+        format!("GPUs with {needed} NVLinks are {}", fitting.join(", "))
     };
+    let message = format!("{said}, but {} has {owned}", gpu.title);
     Some(Diagnostic::error(codes::IMPOSSIBLE_NVLINK, message).hint(hint).at(cell.place.clone()))
+}
+
+fn between(matrix: &Matrix, cell: &Cell) -> String {
+    format!("{} to {}", matrix.ends()[cell.row].label, matrix.ends()[cell.column].label)
 }
 
 /// Adds the GPU fabric of the machine.
@@ -180,9 +212,8 @@ fn uneven(matrix: &Matrix, links: &Links) -> Option<Diagnostic> {
         .cells()
         .iter()
         .find(|cell| matches!(cell.class, Some(ReportedClass::Nv(count)) if u16::from(count) < most))?;
-    let (a, b) = (&matrix.ends()[cell.row].label, &matrix.ends()[cell.column].label);
-    let class = cell.class?;
-    let message = format!("{a} to {b} is {class}, but other pairs are NV{most} through the same switches");
+    let (pair, class) = (between(matrix, cell), cell.class?);
+    let message = format!("{pair} is {class}, but other pairs are NV{most} through the same switches");
     let hint = "links may be down: compare `nvidia-smi nvlink -s`";
     Some(Diagnostic::warning(codes::NVLINK_UNEVEN, message).hint(hint).at(cell.place.clone()))
 }

@@ -3,7 +3,7 @@
 use weft_catalogue::{Catalogue, Gpu, Grade, Machine};
 use weft_topology::Assumption;
 
-use crate::infer::fabric::Links;
+use crate::infer::fabric::{self, Links};
 use crate::matrix::{EndKind, Matrix};
 
 /// What a matrix shows of its GPUs.
@@ -80,7 +80,7 @@ pub(super) fn gpu<'c>(
         old: !titled("NUMA Affinity"),
     };
     let found = choose(&seen)?;
-    let gpu = catalogue.gpu(found.model).ok()?;
+    let gpu = catalogue.gpu(found.model).ok().filter(|gpu| fabric::fits(gpu, links, catalogue))?;
     let among = if seen.gpus == 1 { String::new() } else { format!(" among {} GPUs", seen.gpus) };
     let why = format!("NV{}{among} fits it; so do {}; say which with --gpu", seen.most, found.others);
     assumed.push(Assumption::new("GPU", "model", &gpu.name, why));
@@ -93,7 +93,7 @@ pub(super) fn with_links(count: u16, catalogue: &Catalogue) -> Vec<&str> {
         let own = gpu.fabric.as_ref();
         gpu.vendor == "nvidia"
             && own.is_some_and(|fabric| fabric.count.value == count && fabric.count.grade != Grade::Announced)
-            && own.is_some_and(|fabric| super::fabric::is_gpu_fabric(&fabric.link, catalogue))
+            && own.is_some_and(|fabric| fabric::is_gpu_fabric(&fabric.link, catalogue))
     };
     catalogue.gpus.iter().filter(fits).map(|gpu| gpu.name.as_str()).take(4).collect()
 }

@@ -27,10 +27,10 @@ pub struct Inferred {
 pub fn infer(matrix: &Matrix, overrides: &Overrides, catalogue: &Catalogue) -> Inferred {
     let mut out = Inferred::default();
     let given = overrides.gpu.as_deref().and_then(|name| catalogue.gpu(name).ok());
-    if let Some(finding) = given.and_then(|gpu| fabric::contradiction(matrix, gpu, catalogue)) {
+    let links = fabric::Links::of(matrix);
+    if let Some(finding) = given.and_then(|gpu| fabric::contradiction(matrix, &links, gpu, catalogue)) {
         out.diagnostics.push(finding);
     }
-    let links = fabric::Links::of(matrix);
     let gpu = given.or_else(|| guess::gpu(matrix, &links, catalogue, &mut out.assumed));
     "from topo -m".clone_into(&mut out.machine.name);
     set_models(matrix, gpu, overrides, catalogue, &mut out);
