@@ -16,6 +16,10 @@ pub(crate) struct Expected {
     pub choice: Choice,
     /// Message bytes per second in GB/s at large sizes.
     pub algbw: f64,
+    /// Microseconds before the first byte counts.
+    pub latency_us: f64,
+    /// The part of it that is steps, one after the other.
+    pub depth_us: f64,
     /// Why it differs from NCCL's price, as clauses; empty where it does not.
     pub why: Vec<String>,
 }
@@ -28,15 +32,37 @@ pub(crate) fn expect(
     constants: Constants<'_>,
     catalogue: &Catalogue,
 ) -> Result<Expected, PredictError> {
-    let mut expected = Expected { algbw: choice.algbw, choice, why: Vec::new() };
+    let mut expected = Expected {
+        algbw: choice.algbw,
+        latency_us: choice.latency_us,
+        depth_us: choice.depth_us,
+        choice,
+        why: Vec::new(),
+    };
     match (expected.choice.algorithm, system.reducing) {
-        (Algorithm::Nvls, Some(rate)) => multicast(&mut expected, system, rate, constants)?,
+        (Algorithm::Nvls, Some(rate)) => multicast(&mut expected, system, rate, constants, catalogue)?,
         (Algorithm::Nvls | Algorithm::Ring | Algorithm::Tree, _) => {}
     }
     if expected.choice.staged && expected.choice.protocol == Protocol::Simple {
         staged(&mut expected, system, bus_factor, catalogue)?;
     }
     Ok(expected)
+}
+
+/// Expected microseconds for a message: latency, bytes over bandwidth, and filling the pipeline.
+///
+/// Chunks pass a pipeline of depth D one after the other. Cut into the best number of chunks, a message that
+/// takes W on the wire takes (sqrt W + sqrt D)^2, so 2 sqrt(W D) more than W + D. NCCL cuts finer for small
+/// messages up to a largest chunk; from there on the extra time stays. LL passes single stores on: it has no chunks.
+pub(crate) fn time_us(expected: &Expected, bytes: f64, full_bytes: f64, correction: f64) -> f64 {
+    let wire = |bytes: f64| bytes / (1000.0 * expected.algbw * correction);
+    let filling = match expected.choice.protocol {
+        Protocol::Ll => 0.0,
+        Protocol::Ll128 | Protocol::Simple => {
+            2.0 * libm::sqrt(wire(bytes.min(full_bytes)) * expected.depth_us)
+        }
+    };
+    expected.latency_us + wire(bytes) + filling
 }
 
 /// In-switch reduction moves every byte once up and once down on each GPU, and the head's share once more:
@@ -46,11 +72,14 @@ fn multicast(
     system: &System,
     rate: f64,
     constants: Constants<'_>,
+    catalogue: &Catalogue,
 ) -> Result<(), PredictError> {
     let generation = if system.capability >= 100 { "blackwell" } else { "hopper" };
     let efficiency = constants.only("nvls-efficiency", generation)?;
     let heads = f64::from(expected.choice.channels);
     expected.algbw = rate * efficiency * heads / (heads + 1.0);
+    expected.depth_us = Constants::of(catalogue, LIBRARY)?.only("nvls-step", "step")?;
+    expected.latency_us = constants.value("base-latency", "ring", Column::Third)? + expected.depth_us;
     expected.why.push(format!(
         "each GPU moves {heads:.0} + 1 of {heads:.0} parts per direction at {efficiency} of {rate:.1} GB/s"
     ));
@@ -65,7 +94,7 @@ fn staged(
     catalogue: &Catalogue,
 ) -> Result<(), PredictError> {
     let Some(port) = system.pcie_port else { return Ok(()) };
-    let share = Constants::of(catalogue, LIBRARY)?.value("staged-share", "share", Column::First)?;
+    let share = Constants::of(catalogue, LIBRARY)?.only("staged-share", "share")?;
     expected.algbw = share * port / bus_factor;
     expected.why.push(format!(
         "data is copied through host memory (no peer access on this way): {share} of the {port:.1} GB/s that NCCL counts \

@@ -11,6 +11,7 @@ mod predict;
 pub mod validate;
 
 pub use bound::{Bound, Step};
+pub use nccl::system::PeerAccess;
 pub use nccl::tuning::{Algorithm, Protocol};
 pub use predict::{CODES, Prediction, Request, Row, default_sizes, predict};
 
@@ -27,12 +28,6 @@ pub enum PredictError {
     Constant {
         /// Library, table and row.
         name: String,
-    },
-    /// A GPU without a model: rates cannot be known.
-    #[error("the model of {gpu} is unknown")]
-    UnknownGpu {
-        /// The GPU's name.
-        gpu: String,
     },
     /// NCCL runs on NVIDIA GPUs only.
     #[error("{gpu} is no NVIDIA GPU; only NCCL is modelled so far, not RCCL")]

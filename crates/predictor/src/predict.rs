@@ -9,7 +9,7 @@ use crate::achieved::{self, Expected};
 use crate::bound::{self, Bound, Step};
 use crate::nccl::constants::Constants;
 use crate::nccl::search;
-use crate::nccl::system::System;
+use crate::nccl::system::{PeerAccess, System};
 use crate::nccl::tuning::{Algorithm, Protocol, Tuning};
 use crate::{PredictError, explain};
 
@@ -34,8 +34,15 @@ pub const NOT_IN_MODEL: Code = Code {
         direct path between the two GPUs.",
 };
 
+/// GPUs of unknown model.
+pub const UNKNOWN_GPU: Code = Code {
+    name: "gpu-model-unknown",
+    explanation: "The input does not name the GPU, so NCCL's constants for Ampere are used and peer access over PCIe is \
+        taken as allowed. GeForce cards from RTX 20 on do not allow it with the stock driver. Name the GPU with --gpu.",
+};
+
 /// Codes of this crate.
-pub const CODES: &[Code] = &[BRIDGED_PAIR, STAGED, NOT_IN_MODEL, crate::validate::NOT_A_NUMBER];
+pub const CODES: &[Code] = &[UNKNOWN_GPU, BRIDGED_PAIR, STAGED, NOT_IN_MODEL, crate::validate::NOT_A_NUMBER];
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -48,12 +55,14 @@ pub struct Request {
     pub gpus: Option<Vec<NodeId>>,
     /// Only this algorithm (`NCCL_ALGO`).
     pub algorithm: Option<Algorithm>,
+    /// Who may access whose memory over PCIe.
+    pub access: PeerAccess,
 }
 
 impl Request {
     /// All GPUs, sizes from 8 B to 8 GiB.
     pub fn new(collective: Collective) -> Self {
-        Self { collective, sizes: default_sizes(), gpus: None, algorithm: None }
+        Self { collective, sizes: default_sizes(), gpus: None, algorithm: None, access: PeerAccess::AsUsual }
     }
 }
 
@@ -108,18 +117,16 @@ pub fn predict(
 ) -> Result<Prediction, PredictError> {
     let gpus = participants(topology, request)?;
     let constants = Constants::new(catalogue)?;
-    let system = System::new(topology, &gpus, catalogue, constants)?;
+    let system = System::new(topology, &gpus, catalogue, constants, &request.access)?;
     let rings = search::rings(&system, constants)?.ok_or(PredictError::NoPath { gpus: gpus.len() })?;
     let narrow = explain::narrowest(topology, &system, &rings.order);
     let multicasts = search::multicasts(&system, constants)?;
     let tuning = Tuning::new(&system, rings, multicasts, constants);
     let pricing = Pricing::new(&tuning, &system, catalogue, request)?;
-    let rows = request
-        .sizes
-        .iter()
-        .map(|bytes| pricing.row(*bytes, narrow.as_ref()))
-        .collect::<Result<Vec<_>, _>>()?;
     let largest = request.sizes.iter().max().copied().unwrap_or_default();
+    let peaks = pricing.peaks(largest.get())?;
+    let row = |bytes: &Bytes| pricing.row(*bytes, &peaks, narrow.as_ref());
+    let rows = request.sizes.iter().map(row).collect::<Result<Vec<_>, _>>()?;
     let chosen = pricing.choose(largest)?;
     let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, pricing.bus_factor);
     let bound = bound::bound(topology, &gpus, request.collective, catalogue)
@@ -171,43 +178,78 @@ impl<'a> Pricing<'a> {
         Ok(Self { tuning, choices, bus_factor })
     }
 
-    /// What NCCL finds cheapest.
-    fn choose(&self, bytes: Bytes) -> Result<&Expected, PredictError> {
-        let mut best: Option<(f64, &Expected)> = None;
-        for expected in &self.choices {
+    /// Index of what NCCL finds cheapest.
+    fn cheapest(&self, bytes: Bytes) -> Result<usize, PredictError> {
+        let mut best: Option<(f64, usize)> = None;
+        for (index, expected) in self.choices.iter().enumerate() {
             let price = self.tuning.price(&expected.choice, bytes)?;
             if best.is_none_or(|(least, _)| price < least) {
-                best = Some((price, expected));
+                best = Some((price, index));
             }
         }
-        best.map(|(_, expected)| expected).ok_or(PredictError::NoPath { gpus: self.tuning.ranks })
+        best.map(|(_, index)| index).ok_or(PredictError::NoPath { gpus: self.tuning.ranks })
+    }
+
+    /// What NCCL finds cheapest.
+    fn choose(&self, bytes: Bytes) -> Result<&Expected, PredictError> {
+        self.cheapest(bytes).map(|index| &self.choices[index])
     }
 
     /// Expected time of NCCL's choice, in microseconds.
     fn time_us(&self, bytes: Bytes) -> Result<f64, PredictError> {
         let expected = self.choose(bytes)?;
-        let scale = expected.choice.algbw / expected.algbw;
-        let wire = self.tuning.price(&expected.choice, bytes)? - expected.choice.latency_us;
-        Ok(expected.choice.latency_us + wire * scale)
+        let full = self.tuning.full_bytes(&expected.choice)?;
+        let correction = self.tuning.correction(&expected.choice, bytes)?;
+        Ok(achieved::time_us(expected, bytes.as_f64(), full, correction))
     }
 
-    /// The same, but never less than for half the size: NCCL's table of trees has steps, time has not.
-    fn monotone_us(&self, bytes: Bytes) -> Result<f64, PredictError> {
-        let mut longest = self.time_us(bytes)?;
-        let mut smaller = 1u64 << 3;
-        while smaller < bytes.get() {
-            longest = longest.max(self.time_us(Bytes::new(smaller))?);
-            smaller *= 2;
+    /// What prices a size: the choice, and the row of the table of trees.
+    fn key(&self, bytes: u64) -> Result<(usize, u32), PredictError> {
+        let index = self.cheapest(Bytes::new(bytes))?;
+        let is_tree = self.choices[index].choice.algorithm == Algorithm::Tree;
+        Ok((index, if is_tree { bytes.ilog2() } else { 0 }))
+    }
+
+    /// Sizes below `bytes` after which something else prices, each with its time.
+    ///
+    /// Within one choice time grows with size; at a change it may fall, since NCCL compares other prices than
+    /// those expected here, and its table of trees has steps. A larger message is never sooner done.
+    fn peaks(&self, bytes: u64) -> Result<Vec<(u64, f64)>, PredictError> {
+        let mut peaks = Vec::new();
+        let mut start = 1;
+        while start < bytes {
+            let key = self.key(start)?;
+            let mut last = start;
+            let mut step = start;
+            // Doubles the step while the key stays, then halves it down to the last byte of this key.
+            while last.saturating_add(step) < bytes && self.key(last + step)? == key {
+                last += step;
+                step = step.saturating_mul(2);
+            }
+            while step > 0 {
+                if last.saturating_add(step) < bytes && self.key(last + step)? == key {
+                    last += step;
+                }
+                step /= 2;
+            }
+            peaks.push((last, self.time_us(Bytes::new(last))?));
+            start = last + 1;
         }
-        Ok(longest)
+        Ok(peaks)
     }
 
-    fn row(&self, bytes: Bytes, narrow: Option<&(String, f64)>) -> Result<Row, PredictError> {
+    fn row(
+        &self,
+        bytes: Bytes,
+        peaks: &[(u64, f64)],
+        narrow: Option<&(String, f64)>,
+    ) -> Result<Row, PredictError> {
         let expected = self.choose(bytes)?;
-        let time_us = self.monotone_us(bytes)?;
+        let before = peaks.iter().filter(|(last, _)| *last < bytes.get()).map(|(_, time_us)| *time_us);
+        let time_us = before.fold(self.time_us(bytes)?, f64::max);
         let algbw = bytes.as_f64() / time_us / 1000.0;
         let choice = &expected.choice;
-        let bound_by = if choice.latency_us >= 0.5 * time_us {
+        let bound_by = if expected.latency_us >= 0.5 * time_us {
             format!("latency of {} {}", choice.algorithm.name(), choice.protocol.name())
         } else {
             self.limit(expected, narrow)
@@ -246,6 +288,13 @@ fn diagnostics(
     collective: Collective,
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    if gpus.iter().any(|gpu| topology.model(*gpu).is_none()) {
+        let unknown = Diagnostic::warning(
+            UNKNOWN_GPU,
+            "the input does not name the GPU; priced as an Ampere PCIe card",
+        );
+        found.push(unknown.hint("name it, for example --gpu rtx-3090"));
+    }
     let model = topology.model(gpus[0]).and_then(|name| catalogue.gpu(name).ok());
     let bridged = model.is_some_and(|gpu| gpu.bridges.iter().any(|bridge| bridge.carries_data));
     let by_nvlink = tuning.rings.kind == weft_topology::NcclPath::Nvl;

@@ -13,7 +13,7 @@ use weft_catalogue::Catalogue;
 pub use row::{Measurement, read_rows};
 pub use score::{GroupScore, KindScore, Report, Skipped, score};
 
-use crate::{Algorithm, PredictError, Request, default_sizes, predict};
+use crate::{Algorithm, PeerAccess, PredictError, Request, default_sizes, predict};
 
 /// A field of a measurement that should be a number.
 pub const NOT_A_NUMBER: Code = Code {
@@ -77,6 +77,9 @@ pub fn predict_row(row: &Measurement, catalogue: &Catalogue) -> Result<Scored, S
     let built = weft_topology::build(&machine, catalogue).map_err(|error| error.to_string())?;
     let mut request = Request::new(row.collective);
     request.algorithm = row.algorithm.as_deref().and_then(stated_algorithm);
+    if row.says("P2P") {
+        request.access = PeerAccess::Everywhere;
+    }
     request.sizes = match row.size {
         Some(size) => vec![size],
         None => default_sizes().into_iter().chain([Bytes::new(PEAK_SIZE_MAX)]).collect(),
@@ -90,7 +93,9 @@ pub fn predict_row(row: &Measurement, catalogue: &Catalogue) -> Result<Scored, S
     Ok(Scored { line: row.line, measured, predicted, error, warned })
 }
 
-/// The algorithm that a row says was forced or seen (`Ring (NCCL_NVLS_ENABLE=0)`, `NVLS`).
+/// The algorithm that a row says was forced or left (`Ring (NCCL_NVLS_ENABLE=0)`). NVLS says that it was
+/// allowed: whole tables carry the word, down to sizes where NCCL takes a ring all the same.
 fn stated_algorithm(text: &str) -> Option<Algorithm> {
-    text.split([' ', '(']).next().and_then(Algorithm::from_name)
+    let word = text.split([' ', '(']).next()?;
+    Algorithm::from_name(word).filter(|algorithm| *algorithm != Algorithm::Nvls)
 }

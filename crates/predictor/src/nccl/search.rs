@@ -32,9 +32,23 @@ const CHANNELS_MAX: u16 = 32;
 /// The best rings, duplicated as NCCL does; `None` where no ring passes all GPUs.
 pub(crate) fn rings(system: &System, constants: Constants<'_>) -> Result<Option<Channels>, PredictError> {
     let speeds = constants.row("speeds-intra", speeds_row(system.capability))?;
-    let Some(found) = first_pass(system, speeds) else { return Ok(None) };
+    let Some(found) = first_pass(system, speeds) else { return Ok(fallback(system)) };
     let raised = second_pass(system, speeds, found);
     Ok(Some(duplicate(raised, system.capability)))
+}
+
+/// One channel in the order of the GPUs, as slow as its slowest hop: what NCCL falls back to where even the
+/// slowest speed of its list does not fit (Blackwell cards across AMD sockets). `None` where a hop has no path.
+fn fallback(system: &System) -> Option<Channels> {
+    let order: Vec<usize> = (0..system.gpus.len()).collect();
+    let paths: Vec<_> = hops(&order).map(|(from, to)| system.path(from, to)).collect::<Option<_>>()?;
+    Some(Channels {
+        count: 1,
+        rate: paths.iter().map(|path| path.rate).fold(f64::INFINITY, f64::min),
+        kind: paths.iter().map(|path| path.kind).max()?,
+        staged: paths.iter().any(|path| path.staged),
+        order,
+    })
 }
 
 /// Channels through switches that reduce: one per GPU, the head sending twice; `None` where there are none.

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use weft_catalogue::{Catalogue, Gpu, LinkFamily};
+use weft_catalogue::{Catalogue, Cpu, Gpu, LinkFamily};
 use weft_topology::{Link, LinkId, NcclPath, NodeId, NodeKind, Topology, nccl_path, route};
 
 use super::constants::Constants;
 use crate::PredictError;
+
+/// Taken for a GPU that the input does not name: Ampere, the oldest generation that NCCL's newest tables tell
+/// apart from the rest and the commonest among PCIe cards.
+const UNKNOWN_CAPABILITY: u16 = 80;
 
 /// Something that traffic shares, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +34,18 @@ pub(crate) struct Path {
     pub rate: f64,
     /// Whether data is copied through host memory: no peer access on this way.
     pub staged: bool,
+}
+
+/// Who may access whose memory over PCIe.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum PeerAccess {
+    /// As the catalogue says of the GPU and its stock driver, within one PCIe tree.
+    #[default]
+    AsUsual,
+    /// Everyone, over any distance: a patched driver, `NCCL_P2P_LEVEL=SYS`.
+    Everywhere,
+    /// Not these pairs (from, to), as `nvidia-smi topo -p2p` shows; the others as usual.
+    Refused(Vec<(NodeId, NodeId)>),
 }
 
 /// GPUs, ways between them, and capacities, all in GB/s and one direction.
@@ -72,15 +88,24 @@ impl System {
         gpus: &[NodeId],
         catalogue: &Catalogue,
         constants: Constants<'_>,
+        access: &PeerAccess,
     ) -> Result<Self, PredictError> {
-        let mut survey =
-            Survey { topology, catalogue, constants, index: BTreeMap::new(), capacity: Vec::new() };
-        let models: Vec<&Gpu> = gpus.iter().map(|gpu| survey.model(*gpu)).collect::<Result<_, _>>()?;
-        let capability = models.iter().filter_map(|gpu| gpu.compute_capability).min().unwrap_or(80);
+        let mut survey = Survey {
+            topology,
+            catalogue,
+            constants,
+            access,
+            gpus,
+            index: BTreeMap::new(),
+            capacity: Vec::new(),
+        };
+        let capabilities: Vec<u16> =
+            gpus.iter().map(|gpu| survey.capability(*gpu)).collect::<Result<_, _>>()?;
+        let capability = capabilities.into_iter().min().unwrap_or(UNKNOWN_CAPABILITY);
         let mut paths = Vec::with_capacity(gpus.len() * gpus.len());
         for from in gpus {
             for to in gpus {
-                let path = if from == to { None } else { survey.path(*from, *to, gpus)? };
+                let path = if from == to { None } else { survey.path(*from, *to)? };
                 paths.push(path);
             }
         }
@@ -107,22 +132,23 @@ struct Survey<'a> {
     topology: &'a Topology,
     catalogue: &'a Catalogue,
     constants: Constants<'a>,
+    access: &'a PeerAccess,
+    gpus: &'a [NodeId],
     index: BTreeMap<Resource, usize>,
     capacity: Vec<f64>,
 }
 
 impl<'a> Survey<'a> {
-    fn model(&self, gpu: NodeId) -> Result<&'a Gpu, PredictError> {
-        let name = self
-            .topology
-            .model(gpu)
-            .ok_or_else(|| PredictError::UnknownGpu { gpu: self.topology.name(gpu) })?;
+    /// The GPU's model; `None` where the input does not say it.
+    fn model(&self, gpu: NodeId) -> Result<Option<&'a Gpu>, PredictError> {
+        let Some(name) = self.topology.model(gpu) else { return Ok(None) };
         let model = self.catalogue.gpu(name)?;
-        if model.vendor == "nvidia" {
-            Ok(model)
-        } else {
-            Err(PredictError::NotNvidia { gpu: model.title.clone() })
-        }
+        let title = || model.title.clone();
+        if model.vendor == "nvidia" { Ok(Some(model)) } else { Err(PredictError::NotNvidia { gpu: title() }) }
+    }
+
+    fn capability(&self, gpu: NodeId) -> Result<u16, PredictError> {
+        Ok(self.model(gpu)?.and_then(|model| model.compute_capability).unwrap_or(UNKNOWN_CAPABILITY))
     }
 
     fn resource(&mut self, resource: Resource, capacity: f64) -> usize {
@@ -134,11 +160,11 @@ impl<'a> Survey<'a> {
         index
     }
 
-    fn path(&mut self, from: NodeId, to: NodeId, gpus: &[NodeId]) -> Result<Option<Path>, PredictError> {
+    fn path(&mut self, from: NodeId, to: NodeId) -> Result<Option<Path>, PredictError> {
         let kind = nccl_path(self.topology, from, to);
         match kind {
             NcclPath::Nvl => self.fabric_path(from, to).map(Some),
-            NcclPath::Nvb => self.relayed_path(from, to, gpus),
+            NcclPath::Nvb => self.relayed_path(from, to),
             NcclPath::Pix | NcclPath::Pxb | NcclPath::Phb | NcclPath::Sys | NcclPath::C2c => {
                 self.host_path(from, to, kind)
             }
@@ -173,14 +199,9 @@ impl<'a> Survey<'a> {
     }
 
     /// NVLinks through the best other GPU.
-    fn relayed_path(
-        &mut self,
-        from: NodeId,
-        to: NodeId,
-        gpus: &[NodeId],
-    ) -> Result<Option<Path>, PredictError> {
+    fn relayed_path(&mut self, from: NodeId, to: NodeId) -> Result<Option<Path>, PredictError> {
         let mut best: Option<Path> = None;
-        for middle in gpus.iter().copied().filter(|middle| *middle != from && *middle != to) {
+        for middle in self.gpus.iter().copied().filter(|middle| *middle != from && *middle != to) {
             let both = nccl_path(self.topology, from, middle) == NcclPath::Nvl
                 && nccl_path(self.topology, middle, to) == NcclPath::Nvl;
             if !both {
@@ -259,11 +280,14 @@ impl<'a> Survey<'a> {
     }
 
     fn is_intel(&self, gpu: NodeId) -> bool {
+        self.cpu(gpu).is_some_and(|cpu| cpu.vendor == "intel")
+    }
+
+    /// The CPU of a GPU's host.
+    fn cpu(&self, gpu: NodeId) -> Option<&'a Cpu> {
         let host = self.topology.node(gpu).host;
-        let cpu = self.topology.of_kind(NodeKind::Cpu).find(|cpu| self.topology.node(*cpu).host == host);
-        let model =
-            cpu.and_then(|cpu| self.topology.model(cpu)).and_then(|name| self.catalogue.cpu(name).ok());
-        model.is_some_and(|cpu| cpu.vendor == "intel")
+        let cpu = self.topology.of_kind(NodeKind::Cpu).find(|cpu| self.topology.node(*cpu).host == host)?;
+        self.topology.model(cpu).and_then(|name| self.catalogue.cpu(name).ok())
     }
 
     /// NCCL copies through host memory where the driver allows no peer access, or beyond one PCIe tree
@@ -272,18 +296,24 @@ impl<'a> Survey<'a> {
         if kind <= NcclPath::C2c {
             return Ok(false);
         }
-        let peers = [from, to].map(|gpu| self.model(gpu));
-        for peer in peers {
-            if peer?.peer_to_peer.as_ref().is_some_and(|peer| !peer.pcie.value) {
+        match self.access {
+            PeerAccess::Everywhere => return Ok(false),
+            PeerAccess::Refused(pairs) if pairs.contains(&(from, to)) => return Ok(true),
+            PeerAccess::AsUsual | PeerAccess::Refused(_) => {}
+        }
+        for gpu in [from, to] {
+            let peer_to_peer = self.model(gpu)?.and_then(|model| model.peer_to_peer.as_ref());
+            if peer_to_peer.is_some_and(|peer| !peer.pcie.value) {
                 return Ok(true);
             }
         }
-        Ok(kind > NcclPath::Pxb)
+        let is_amd_pair = self.gpus.len() == 2 && self.cpu(from).is_some_and(|cpu| cpu.vendor == "amd");
+        Ok(kind > NcclPath::Pxb && !is_amd_pair)
     }
 
     /// What NCCL counts for `links` NVLinks of a GPU.
     fn nvlink_rate(&self, gpu: NodeId, links: u16) -> Result<f64, PredictError> {
-        let row = match self.model(gpu)?.compute_capability.unwrap_or(80) {
+        let row = match self.capability(gpu)? {
             100.. => "nvlink-sm100",
             90..100 => "nvlink-sm90",
             86..90 => "nvlink-sm86",

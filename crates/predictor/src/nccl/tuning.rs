@@ -74,8 +74,10 @@ pub(crate) struct Choice {
     pub channels: u16,
     /// GB/s of each channel.
     pub channel_rate: f64,
-    /// Microseconds before the first byte counts.
+    /// Microseconds before the first byte counts, as NCCL prices it.
     pub latency_us: f64,
+    /// The part of the latency that is steps, one after the other: the depth of the pipeline.
+    pub depth_us: f64,
     /// Message bytes per second in GB/s, as NCCL prices it.
     pub algbw: f64,
     /// The worst path type on the way.
@@ -145,13 +147,21 @@ impl<'c> Tuning<'c> {
         f64::from(self.rings.count) * self.rings.rate
     }
 
-    fn choice(&self, algorithm: Algorithm, protocol: Protocol, latency_us: f64, algbw: f64) -> Choice {
+    fn choice(
+        &self,
+        algorithm: Algorithm,
+        protocol: Protocol,
+        base_us: f64,
+        depth_us: f64,
+        algbw: f64,
+    ) -> Choice {
         Choice {
             algorithm,
             protocol,
             channels: self.rings.count,
             channel_rate: self.rings.rate,
-            latency_us,
+            latency_us: base_us + depth_us,
+            depth_us,
             algbw,
             kind: self.rings.kind,
             staged: self.rings.staged,
@@ -172,14 +182,13 @@ impl<'c> Tuning<'c> {
         let steps = collective.ring_steps(self.ranks) as f64;
         let base = constants.value("base-latency", "ring", protocol.column())?;
         let hop = constants.value(self.hardware_table(), "ring", protocol.column())?;
-        // A broadcast's ring is a pipeline without additions: NCCL counts one hop of it.
-        let hops = if collective == Collective::Broadcast { 1.0 } else { steps };
-        Ok(self.choice(
-            Algorithm::Ring,
-            protocol,
-            base + hops * hop,
-            busbw / collective.bus_factor(self.ranks),
-        ))
+        let algbw = busbw / collective.bus_factor(self.ranks);
+        let mut choice = self.choice(Algorithm::Ring, protocol, base, steps * hop, algbw);
+        if collective == Collective::Broadcast {
+            // NCCL counts one hop of a broadcast's ring; its pipeline is as deep as all hops.
+            choice.latency_us = base + hop;
+        }
+        Ok(choice)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
@@ -200,8 +209,8 @@ impl<'c> Tuning<'c> {
         };
         let base = constants.value("base-latency", "tree", protocol.column())?;
         let hop = constants.value(self.hardware_table(), "tree", protocol.column())?;
-        let latency = base + 2.0 * (self.ranks as f64 - 1.0) * hop;
-        Ok(self.choice(Algorithm::Tree, protocol, latency, 0.5 * busbw))
+        let depth = 2.0 * (self.ranks as f64 - 1.0) * hop;
+        Ok(self.choice(Algorithm::Tree, protocol, base, depth, 0.5 * busbw))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
@@ -222,6 +231,7 @@ impl<'c> Tuning<'c> {
             channels: channels.count,
             channel_rate: channels.rate,
             latency_us,
+            depth_us: latency_us,
             algbw,
             kind: NcclPath::Nvl,
             staged: false,
@@ -233,8 +243,15 @@ impl<'c> Tuning<'c> {
         Ok(choice.latency_us + bytes.as_f64() / (1000.0 * choice.algbw * self.correction(choice, bytes)?))
     }
 
+    /// The message that keeps every rank and channel busy with chunks of full size.
+    pub fn full_bytes(&self, choice: &Choice) -> Result<f64, PredictError> {
+        let rule = |name| self.constants.only("rules", name);
+        let chunk = rule("simple-buffer-bytes")? / rule("simple-buffer-steps")?;
+        Ok(f64::from(u32::try_from(self.ranks).unwrap_or(u32::MAX)) * f64::from(choice.channels) * chunk)
+    }
+
     /// NCCL's factor on the bandwidth of trees, by size.
-    fn correction(&self, choice: &Choice, bytes: Bytes) -> Result<f64, PredictError> {
+    pub fn correction(&self, choice: &Choice, bytes: Bytes) -> Result<f64, PredictError> {
         let index = usize::try_from(bytes.get().checked_div(64).and_then(u64::checked_ilog2).unwrap_or(0))
             .unwrap_or(0);
         if choice.algorithm != Algorithm::Tree || index >= 23 {

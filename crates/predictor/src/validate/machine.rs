@@ -10,7 +10,7 @@ pub(crate) fn of(row: &Measurement, catalogue: &Catalogue) -> Result<Machine, St
     let count = row.gpus.ok_or("num_gpus is empty")?;
     let mut machine = Machine {
         name: row.system.clone(),
-        host: Host { cpu: None, sockets: if count > 4 { 2 } else { 1 }, count: 1 },
+        host: Host { cpu: None, sockets: usual_sockets(gpu, count), count: 1 },
         gpus: vec![GpuGroup { model: Some(gpu.name.clone()), count }],
         ..Machine::default()
     };
@@ -23,6 +23,11 @@ pub(crate) fn of(row: &Measurement, catalogue: &Catalogue) -> Result<Machine, St
         machine.fabric = Some(usual_fabric(gpu, count, catalogue)?);
     }
     Ok(machine)
+}
+
+/// Servers of more than four data-center GPUs have two sockets; boards for GeForce cards have one.
+fn usual_sockets(gpu: &Gpu, count: u16) -> u16 {
+    if count > 4 && !gpu.family.starts_with("GeForce") { 2 } else { 1 }
 }
 
 /// GPUs 0-1, 2-3, … bridged; a last single one is not.

@@ -31,6 +31,13 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Whether the system or the link is described with that word (`patched P2P driver`).
+    pub fn says(&self, word: &str) -> bool {
+        [&self.system, &self.intra_link]
+            .into_iter()
+            .any(|text| text.split([' ', ',', '(', ')']).any(|part| part == word))
+    }
+
     /// Rows of one group weigh together as one: system, collective and section of the source.
     pub fn group(&self) -> String {
         let section = self.source.split(" line ").next().unwrap_or(&self.source);
@@ -47,7 +54,7 @@ pub fn read_rows(file: &str, text: &str) -> (Vec<Measurement>, Vec<Diagnostic>) 
     for record in reader.records() {
         match record {
             Ok(record) => {
-                let fields = Fields { headers: &headers, record: &record, file };
+                let fields = Fields { headers: &headers, record: &record, file, whole: text };
                 rows.extend(fields.measurement(&mut diagnostics));
             }
             Err(error) => {
@@ -62,10 +69,20 @@ pub fn read_rows(file: &str, text: &str) -> (Vec<Measurement>, Vec<Diagnostic>) 
     (rows, diagnostics)
 }
 
+/// Line of the record that begins at `byte`, from 1; the reader's position may be at the line end before it.
+fn line_of(text: &str, byte: u64) -> u64 {
+    let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
+    let begins =
+        byte + text.as_bytes()[byte..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let before = text.as_bytes()[..begins].iter().filter(|byte| **byte == b'\n').count();
+    u64::try_from(before).unwrap_or(u64::MAX) + 1
+}
+
 struct Fields<'a> {
     headers: &'a csv::StringRecord,
     record: &'a csv::StringRecord,
     file: &'a str,
+    whole: &'a str,
 }
 
 impl Fields<'_> {
@@ -75,7 +92,7 @@ impl Fields<'_> {
     }
 
     fn line(&self) -> u64 {
-        self.record.position().map_or(0, csv::Position::line)
+        self.record.position().map_or(0, |position| line_of(self.whole, position.byte()))
     }
 
     /// A number, or nothing where the field is empty; anything else is diagnosed.

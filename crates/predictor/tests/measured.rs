@@ -1,0 +1,64 @@
+//! Predictions against published measurements, where the folder with those is present.
+
+use std::path::Path;
+
+use weft_catalogue::Catalogue;
+use weft_predictor::validate::{Measurement, read_rows, score};
+
+/// Other libraries, or NCCL of 2018.
+const NOT_SCORED: [&str; 3] = ["coll_tartan_p100", "coll_mscclpp_baselines", "coll_deepep_moe_alltoall"];
+const MIB_128: u64 = 128 << 20;
+
+/// The files of `../shared/measured`, or nothing where that folder is absent.
+#[expect(clippy::disallowed_methods, reason = "a test reads its inputs")]
+fn files() -> Option<Vec<(String, Vec<Measurement>)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/measured");
+    let mut paths: Vec<_> =
+        folder.read_dir().ok()?.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.sort();
+    let mut files = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("coll_") && !NOT_SCORED.contains(&name.as_str()) {
+            let (rows, _) = read_rows(&name, &std::fs::read_to_string(&path).unwrap());
+            files.push((name, rows));
+        }
+    }
+    Some(files)
+}
+
+#[test]
+fn large_messages_on_one_server_are_within_ten_percent() {
+    let Some(mut files) = files() else {
+        println!("skipped: ../shared/measured is absent");
+        return;
+    };
+    for (_, rows) in &mut files {
+        rows.retain(|row| row.size.is_none_or(|size| size.get() >= MIB_128));
+    }
+    let report = score(&files, Catalogue::embedded());
+    let (rows, scored) = (report.kinds[0].rows, report.kinds[0].scored);
+    assert!(rows >= 50, "only {rows} rows");
+    assert!((rows - scored) * 20 <= rows, "{scored} of {rows} rows are scored");
+    assert!(report.kinds[0].median_error.unwrap() <= 0.10, "{:?}", report.kinds);
+    for group in &report.groups {
+        for row in &group.scored {
+            let factor = row.predicted.as_gigabytes() / row.measured.as_gigabytes();
+            let far = !(0.5..=2.0).contains(&factor);
+            assert!(!far || !row.warned.is_empty(), "{} line {}: {row:?}", group.file, row.line);
+        }
+    }
+}
+
+#[test]
+fn a_field_that_is_no_number_is_diagnosed_with_its_line() {
+    let text = "system,gpu,num_gpus,num_nodes,intra_link,collective,algo,size_bytes,time_us,algbw_GBps,busbw_GBps,source\n\
+                \"A, B\",V100,8,1,,all_reduce,,1024,,,fast,book\n\
+                C,V100,8,1,,all_reduce,,1024,,,3.5,book line 7\n\
+                D,V100,8,2,,all_reduce,,1024,,,3.5,book\n";
+    let (rows, diagnostics) = read_rows("x.csv", text);
+    assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 3], "two nodes are not selected");
+    assert_eq!(rows[1].group(), "C | all-reduce | book");
+    let shown: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["x.csv:2:1: warning[measurement-not-a-number]: `fast` in busbw_GBps is no number"]);
+}

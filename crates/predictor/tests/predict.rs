@@ -1,0 +1,188 @@
+//! What NCCL would choose on known machines, and what every prediction must keep.
+
+mod common;
+
+use common::{prediction, topology};
+use proptest::prelude::*;
+use weft_base::{Bytes, Rate};
+use weft_catalogue::Catalogue;
+use weft_collective::Collective;
+use weft_predictor::{Algorithm, PeerAccess, PredictError, Protocol, Request, Row, predict};
+use weft_topology::NodeKind;
+
+/// The row of a size.
+fn at(text: &str, collective: Collective, bytes: u64) -> Row {
+    let rows = prediction(text, collective).rows;
+    rows.into_iter().find(|row| row.bytes.get() == bytes).expect("a default size")
+}
+
+const GIB_8: u64 = 8 << 30;
+
+/// Channels and rate of the derivation's sentence about the search.
+fn search_text(text: &str, collective: Collective) -> String {
+    let steps = prediction(text, collective).derivation;
+    steps.into_iter().map(|step| step.text).find(|text| text.contains("channel search")).unwrap_or_default()
+}
+
+#[test]
+fn the_channel_search_finds_what_nccl_prints() {
+    // 12 links x 20 GB/s = 240: six rings of 40, split into twelve of 20.
+    assert_eq!(
+        search_text("dgx-a100", Collective::AllReduce),
+        "the channel search fits 12 channels of 20 GB/s = 240.0 GB/s (NVL)"
+    );
+    // 18 links x 20.6 = 370.8: six rings of 60 (seven of 50 are less), split into twelve of 30.
+    assert_eq!(
+        search_text("hgx-h100-8", Collective::AllGather),
+        "the channel search fits 12 channels of 30 GB/s = 360.0 GB/s (NVL)"
+    );
+    // 18 x 40.1 = 721.8: eight of 90, split into sixteen of 45.
+    assert_eq!(
+        search_text("hgx-b200-8", Collective::AllGather),
+        "the channel search fits 16 channels of 45 GB/s = 720.0 GB/s (NVL)"
+    );
+    // In-switch reduction: every GPU carries 8 channels and its own twice: 370.8 / 9 = 41.2, so 40;
+    // 721.8 / 9 = 80.2, so 80.
+    assert_eq!(
+        search_text("hgx-h100-8", Collective::AllReduce),
+        "the channel search fits 8 channels of 40 GB/s = 320.0 GB/s (NVL)"
+    );
+    assert_eq!(
+        search_text("hgx-b200-8", Collective::AllReduce),
+        "the channel search fits 8 channels of 80 GB/s = 640.0 GB/s (NVL)"
+    );
+    // Hybrid cube mesh: 6 links x 20 = 120, as six rings of 20 (three, each in both directions).
+    assert_eq!(
+        search_text("dgx-1", Collective::AllReduce),
+        "the channel search fits 6 channels of 20 GB/s = 120.0 GB/s (NVL)"
+    );
+}
+
+#[test]
+fn nvls_is_taken_for_all_reduce_from_five_hopper_gpus_on() {
+    // Rings reach 360. In-switch channels: 4 GPUs 60 x 0.85 x 3/4 x 2 x 4 = 306 < 360;
+    // 5 GPUs 60 x 0.85 x 4/5 x 2 x 5 = 408 > 360.
+    for (gpus, algorithm) in [(4, Algorithm::Ring), (5, Algorithm::Nvls), (8, Algorithm::Nvls)] {
+        let row = at(&format!("{gpus} h200-sxm5-141gb @ nvswitch3(4)"), Collective::AllReduce, GIB_8);
+        assert_eq!(row.algorithm, algorithm, "{gpus} GPUs");
+    }
+    let row = at("hgx-h200-8", Collective::AllGather, GIB_8);
+    assert_eq!(row.algorithm, Algorithm::Ring, "all-gather with ordinary buffers");
+    let row = at("dgx-a100", Collective::AllReduce, GIB_8);
+    assert_eq!(row.algorithm, Algorithm::Ring, "NVSwitch 2 does not add");
+}
+
+#[test]
+fn small_messages_take_ll_and_few_channels() {
+    let row = at("dgx-h100", Collective::AllReduce, 8);
+    // 6.6 us + 14 steps x 0.6 us = 15 us.
+    assert_eq!((row.algorithm, row.protocol, row.channels), (Algorithm::Ring, Protocol::Ll, 1));
+    assert!((row.time.as_microseconds() - 15.0).abs() < 0.01, "{}", row.time);
+    assert!(row.bound_by.contains("latency"), "{}", row.bound_by);
+}
+
+#[test]
+fn the_slowest_link_decides_across_sockets() {
+    // Two A100 PCIe on two sockets: the ring must cross the sockets' link.
+    let row = at("2 a100-pcie-40gb @ pcie4x16 + 2 xeon-skylake", Collective::AllReduce, GIB_8);
+    assert!(row.bound_by.contains("UPI") || row.bound_by.contains("Ultra Path"), "{}", row.bound_by);
+}
+
+#[test]
+fn a_bridged_pair_warns_and_uses_the_bridge() {
+    let prediction = prediction("2 rtx-3090 @ pcie4x8 + nvlink-bridge", Collective::AllGather);
+    assert!(prediction.diagnostics.iter().any(|diagnostic| diagnostic.code.name == "bridged-pair-uncertain"));
+    // 4 links x 14.0625 GB/s = 56.25 GB/s in one direction, not 112.5.
+    assert_eq!(prediction.bound.busbw, Rate::bytes_per_second(56_250_000_000));
+}
+
+#[test]
+fn geforce_without_bridge_goes_through_host_memory() {
+    let staged = prediction("2 rtx-4090 @ pcie4x16", Collective::AllReduce);
+    assert!(staged.diagnostics.iter().any(|diagnostic| diagnostic.code.name == "staged-through-host"));
+    let topology = topology("2 rtx-4090 @ pcie4x16");
+    let request = Request { access: PeerAccess::Everywhere, ..Request::new(Collective::AllReduce) };
+    let patched = predict(&topology, Catalogue::embedded(), &request).unwrap();
+    let best = |rows: &[Row]| rows.iter().map(|row| row.busbw).max().unwrap_or_default();
+    assert!(best(&patched.rows) > best(&staged.rows), "peer access is faster");
+    let gpus: Vec<_> = topology.of_kind(NodeKind::Gpu).collect();
+    let refused = PeerAccess::Refused(vec![(gpus[0], gpus[1]), (gpus[1], gpus[0])]);
+    let request = Request { access: refused, ..Request::new(Collective::AllReduce) };
+    let refused = predict(&topology, Catalogue::embedded(), &request).unwrap();
+    assert_eq!(best(&refused.rows), best(&staged.rows));
+}
+
+#[test]
+fn send_recv_is_two_gpus_and_says_that_nccl_does_not_price_it() {
+    let prediction = prediction("dgx-h100", Collective::SendRecv);
+    assert_eq!(prediction.ranks, 2);
+    assert!(prediction.diagnostics.iter().any(|diagnostic| diagnostic.code.name == "not-in-nccl-model"));
+}
+
+#[test]
+fn what_cannot_be_predicted_says_why() {
+    let catalogue = Catalogue::embedded();
+    let ask =
+        |text: &str| predict(&topology(text), catalogue, &Request::new(Collective::AllReduce)).unwrap_err();
+    assert!(matches!(ask("mi300x-8"), PredictError::NotNvidia { .. }));
+    assert!(matches!(ask("gh200"), PredictError::TooFewGpus { gpus: 1 }));
+    assert!(matches!(ask("2 x dgx-h100 @ single(leaf 64x400G)"), PredictError::SeveralHosts { hosts: 2 }));
+}
+
+#[test]
+fn every_nvidia_system_of_one_domain_has_a_prediction_within_its_bound() {
+    let catalogue = Catalogue::embedded();
+    let mut predicted = 0;
+    for system in &catalogue.systems {
+        let topology = weft_topology::build(system, catalogue).unwrap().topology;
+        for collective in Collective::ALL {
+            let answer = match predict(&topology, catalogue, &Request::new(collective)) {
+                Ok(answer) => answer,
+                Err(PredictError::NotNvidia { .. } | PredictError::TooFewGpus { .. }) => continue,
+                Err(error) => panic!("{} {}: {error}", system.name, collective.name()),
+            };
+            predicted += 1;
+            for row in &answer.rows {
+                assert!(row.busbw <= answer.bound.busbw, "{} {}: {row:?}", system.name, collective.name());
+            }
+            assert!(answer.bound.derivation.len() >= 3 && !answer.bound.limit.is_empty());
+            assert!(
+                answer.rows.is_sorted_by(|a, b| a.time <= b.time),
+                "{} {}",
+                system.name,
+                collective.name()
+            );
+        }
+    }
+    assert!(predicted > 100, "only {predicted} predictions");
+}
+
+const MACHINES: [&str; 4] = [
+    "h100-sxm5-80gb @ nvswitch3(4)",
+    "a100-sxm4-80gb @ nvswitch2(6)",
+    "rtx-4090 @ pcie4x16",
+    "v100-sxm2-16gb @ mesh(1)",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn more_bytes_never_take_less_time(mut sizes in prop::collection::vec(1u64..1 << 36, 2..12), gpus in 2u16..=8) {
+        sizes.sort_unstable();
+        let topology = topology(&format!("{gpus} {}", MACHINES[usize::from(gpus) % MACHINES.len()]));
+        let sizes = sizes.into_iter().map(Bytes::new).collect();
+        let request = Request { sizes, ..Request::new(Collective::AllReduce) };
+        let rows = predict(&topology, Catalogue::embedded(), &request).unwrap().rows;
+        prop_assert!(rows.is_sorted_by(|a, b| a.time <= b.time), "{rows:?}");
+    }
+
+    #[test]
+    fn a_wider_fabric_is_never_slower(links in 1u16..12) {
+        let mesh = |links: u16| {
+            let gpus = format!("2 a100-sxm4-80gb @ mesh({links})");
+            prediction(&gpus, Collective::AllReduce).rows.last().map(|row| row.time).unwrap_or_default()
+        };
+        prop_assert!(mesh(links + 1) <= mesh(links));
+    }
+}
