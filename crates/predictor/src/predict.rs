@@ -252,7 +252,7 @@ impl<'a> Pricing<'a> {
         let bound_by = if expected.latency_us >= 0.5 * time_us {
             format!("latency of {} {}", choice.algorithm.name(), choice.protocol.name())
         } else {
-            self.limit(expected, narrow)
+            limit(expected, narrow)
         };
         Ok(Row {
             bytes,
@@ -265,17 +265,20 @@ impl<'a> Pricing<'a> {
             bound_by,
         })
     }
+}
 
-    fn limit(&self, expected: &Expected, narrow: Option<&(String, f64)>) -> String {
-        let choice = &expected.choice;
-        match (choice.algorithm, choice.protocol) {
-            (Algorithm::Ring | Algorithm::Tree, Protocol::Ll | Protocol::Ll128) => {
-                format!("flags of protocol {}", choice.protocol.name())
-            }
-            (Algorithm::Nvls | Algorithm::Ring | Algorithm::Tree, _) => {
-                let name = narrow.map_or("the narrowest link", |(name, _)| name.as_str());
-                if choice.staged { format!("{name}, through host memory") } else { name.to_owned() }
-            }
+/// What limits a size at which bandwidth counts.
+fn limit(expected: &Expected, narrow: Option<&(String, f64)>) -> String {
+    let choice = &expected.choice;
+    match (choice.algorithm, choice.protocol) {
+        (Algorithm::Ring | Algorithm::Tree, Protocol::Ll | Protocol::Ll128) => {
+            format!("flags of protocol {}", choice.protocol.name())
+        }
+        (Algorithm::Ring | Algorithm::Tree, _) if choice.staged => {
+            "copies through host memory, over the PCIe ports".to_owned()
+        }
+        (Algorithm::Nvls | Algorithm::Ring | Algorithm::Tree, _) => {
+            narrow.map_or("the narrowest link", |(name, _)| name.as_str()).to_owned()
         }
     }
 }

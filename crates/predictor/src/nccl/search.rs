@@ -97,12 +97,7 @@ fn first_pass(system: &System, speeds: &[f64]) -> Option<Channels> {
             if best.is_some() && kind > limit {
                 break;
             }
-            let (alike, mixed) = (search(system, speed, kind, true), search(system, speed, kind, false));
-            let found = match (alike, mixed) {
-                (Some(alike), Some(mixed)) if throughput(&mixed) > throughput(&alike) + 1e-9 => Some(mixed),
-                (Some(alike), _) => Some(alike),
-                (None, mixed) => mixed,
-            };
+            let found = alike_or_mixed(system, speed, kind);
             let Some(found) = found else { continue };
             if best.as_ref().is_none_or(|best| throughput(&found) > throughput(best) + 1e-9) {
                 best = Some(found);
@@ -113,6 +108,31 @@ fn first_pass(system: &System, speeds: &[f64]) -> Option<Channels> {
         }
     }
     best
+}
+
+/// Rings all in one order, or in several where those carry more.
+fn alike_or_mixed(system: &System, speed: f64, kind: NcclPath) -> Option<Channels> {
+    let alike = search(system, speed, kind, true)?;
+    if usize::from(alike.count) >= most_rings(system, speed) {
+        return Some(alike);
+    }
+    search(system, speed, kind, false).filter(|mixed| mixed.count > alike.count).or(Some(alike))
+}
+
+/// Whether paths no worse than `limit` that carry `speed` reach every GPU; without that no ring closes.
+fn is_connected(system: &System, speed: f64, limit: NcclPath) -> bool {
+    let mut reached = vec![false; system.gpus.len()];
+    let mut open = vec![0];
+    while let Some(from) = open.pop() {
+        if std::mem::replace(&mut reached[from], true) {
+            continue;
+        }
+        let joins = |to: &usize| {
+            system.path(from, *to).is_some_and(|path| path.kind <= limit && path.rate + 1e-9 >= speed)
+        };
+        open.extend((0..system.gpus.len()).filter(|to| !reached[*to]).filter(joins));
+    }
+    reached.into_iter().all(|reached| reached)
 }
 
 /// The same number of channels at the next higher speeds, as long as they fit.
@@ -143,7 +163,7 @@ fn throughput(channels: &Channels) -> f64 {
 
 /// Rings of `speed` over paths no worse than `limit`; with `same`, all in the order of the first.
 fn search(system: &System, speed: f64, limit: NcclPath, same: bool) -> Option<Channels> {
-    if system.gpus.len() < 2 {
+    if system.gpus.len() < 2 || !is_connected(system, speed, limit) {
         return None;
     }
     let mut state = Search {

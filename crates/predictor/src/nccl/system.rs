@@ -367,7 +367,7 @@ impl<'a> Survey<'a> {
                 match self.topology.family(link) {
                     LinkFamily::GpuFabric if in_reach(link.to) => links += link.count,
                     LinkFamily::Pcie | LinkFamily::Coherent => {
-                        pcie = self.host_capacity(link)?.unwrap_or(0.0)
+                        pcie = self.host_capacity(link)?.unwrap_or(0.0);
                     }
                     LinkFamily::OnPackage
                     | LinkFamily::GpuFabric

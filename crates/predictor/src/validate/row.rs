@@ -74,7 +74,7 @@ fn line_of(text: &str, byte: u64) -> u64 {
     let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
     let begins =
         byte + text.as_bytes()[byte..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-    let before = text.as_bytes()[..begins].iter().filter(|byte| **byte == b'\n').count();
+    let before = text[..begins].matches('\n').count();
     u64::try_from(before).unwrap_or(u64::MAX) + 1
 }
 

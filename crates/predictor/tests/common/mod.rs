@@ -8,13 +8,11 @@ use weft_topology::Topology;
 /// The graph of a one-liner or of a catalogue system.
 pub fn topology(text: &str) -> Topology {
     let catalogue = Catalogue::embedded();
-    let machine =
-        weft_topology::oneliner::parse(text, catalogue).unwrap_or_else(|error| panic!("{text}: {error}"));
-    weft_topology::build(&machine, catalogue).unwrap_or_else(|error| panic!("{text}: {error}")).topology
+    let machine = weft_topology::oneliner::parse(text, catalogue).expect("a machine");
+    weft_topology::build(&machine, catalogue).expect("a graph").topology
 }
 
 /// The prediction for all GPUs of a machine, from 8 B to 8 GiB.
 pub fn prediction(text: &str, collective: Collective) -> Prediction {
-    predict(&topology(text), Catalogue::embedded(), &Request::new(collective))
-        .unwrap_or_else(|error| panic!("{text}: {error}"))
+    predict(&topology(text), Catalogue::embedded(), &Request::new(collective)).expect("a prediction")
 }
