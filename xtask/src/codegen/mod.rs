@@ -1,0 +1,30 @@
+//! Reference pages that are written from the program itself.
+
+mod catalogue;
+mod diagnostics;
+mod table;
+
+use anyhow::Result;
+use weft_catalogue::Catalogue;
+
+use crate::house::House;
+
+/// A generated page.
+pub struct Page {
+    /// From the root.
+    pub path: &'static str,
+    /// Its whole text.
+    pub text: String,
+}
+
+/// Said at the top of each generated page.
+const HEAD: &str = "<!-- Written by `cargo xtask codegen`; do not edit. -->\n\n";
+
+/// All generated pages, the same on every machine.
+pub fn pages(house: &House) -> Result<Vec<Page>> {
+    let texts: Vec<_> = house.sources().collect();
+    Ok(vec![
+        Page { path: "docs/reference/diagnostics.md", text: diagnostics::page(&texts)? },
+        Page { path: "docs/reference/catalogue.md", text: catalogue::page(Catalogue::embedded())? },
+    ])
+}
