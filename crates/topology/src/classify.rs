@@ -2,7 +2,7 @@
 
 use weft_catalogue::LinkFamily;
 
-use crate::graph::{NodeId, NodeKind, Topology};
+use crate::graph::{Link, LinkId, NodeId, NodeKind, Topology};
 use crate::{NcclPath, ReportedClass};
 
 /// What `nvidia-smi topo -m` would print between two devices of one host; `None` where it would print
@@ -118,15 +118,15 @@ fn fabric_neighbours(topology: &Topology, gpu: NodeId) -> impl Iterator<Item = N
 pub(crate) fn way_up(topology: &Topology, device: NodeId) -> Vec<NodeId> {
     let mut way: Vec<NodeId> = Vec::with_capacity(4);
     let mut current = device;
-    while let Some(next) = parent(topology, current, &way) {
-        way.push(next);
-        current = next;
+    while let Some((_, link)) = parent(topology, current).filter(|(_, link)| !way.contains(&link.to)) {
+        way.push(link.to);
+        current = link.to;
     }
     way
 }
 
-/// The next node towards the CPU: a switch's or a device's link that leads to a node nearer the root.
-fn parent(topology: &Topology, node: NodeId, way: &[NodeId]) -> Option<NodeId> {
+/// The link towards the CPU: a switch's or a device's link that leads to a node nearer the root.
+pub(crate) fn parent(topology: &Topology, node: NodeId) -> Option<(LinkId, &Link)> {
     let rank = |kind| match kind {
         NodeKind::Gpu | NodeKind::Nic => 0,
         NodeKind::PcieSwitch => 1,
@@ -137,14 +137,11 @@ fn parent(topology: &Topology, node: NodeId, way: &[NodeId]) -> Option<NodeId> {
     let own = topology.node(node);
     topology
         .links_from(node)
-        .map(|(_, link)| link.to)
-        .filter(|next| {
-            let kind = topology.node(*next).kind;
+        .filter(|(_, link)| {
+            let next = topology.node(link.to);
             // A switch below another has the higher number: branches are named before use.
-            let nested = kind == NodeKind::PcieSwitch && own.kind == NodeKind::PcieSwitch;
-            let up =
-                if nested { topology.node(*next).number < own.number } else { rank(kind) > rank(own.kind) };
-            up && !way.contains(next)
+            let nested = next.kind == NodeKind::PcieSwitch && own.kind == NodeKind::PcieSwitch;
+            if nested { next.number < own.number } else { rank(next.kind) > rank(own.kind) }
         })
-        .max_by_key(|next| rank(topology.node(*next).kind) == 1)
+        .max_by_key(|(_, link)| rank(topology.node(link.to).kind) == 1)
 }

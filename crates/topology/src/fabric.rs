@@ -151,8 +151,8 @@ fn switch_plan(
 ) -> Result<Option<SwitchPlan>, BuildError> {
     let Some(name) = &fabric.switch else { return Ok(None) };
     // A card without links may sit beside those that the switches join; a server of such cards may not.
-    let joins = |gpu: &Option<&Gpu>| gpu.is_none_or(|gpu| gpu.fabric.is_some());
-    let members: Vec<usize> = (0..parts.gpus.len()).filter(|number| joins(&parts.gpus[*number])).collect();
+    let joins = |gpu: Option<&Gpu>| gpu.is_none_or(|gpu| gpu.fabric.is_some());
+    let members: Vec<usize> = (0..parts.gpus.len()).filter(|number| joins(parts.gpus[*number])).collect();
     let Some(first) = members.first().copied().or((!parts.gpus.is_empty()).then_some(0)) else {
         return Ok(None);
     };

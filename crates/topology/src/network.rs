@@ -79,7 +79,7 @@ fn nic_wire(parts: &Parts<'_>, graph: &mut GraphBuilder) -> Result<Wire, BuildEr
 
 /// The NICs below each leaf.
 ///
-/// Fat tree: host by host until a leaf is full. Rail-optimized: of each group of as many hosts as a leaf
+/// Fat tree: as many whole hosts as a leaf has ports for. Rail-optimized: of each group of as many hosts as a leaf
 /// has host ports, NIC 0 of every host on one leaf, NIC 1 on the next, and so on.
 fn below_leaves(
     design: &Network,
@@ -89,9 +89,13 @@ fn below_leaves(
     let down = down_ports(design)?;
     match design.design {
         NetworkDesign::Single | NetworkDesign::FatTree => {
-            let all: Vec<NodeId> =
-                hosts.iter().flat_map(|host| rails.iter().map(|rail| host.nics[*rail])).collect();
-            Ok(all.chunks(down).map(<[NodeId]>::to_vec).collect())
+            let nics = |hosts: &[HostNodes]| -> Vec<NodeId> {
+                hosts.iter().flat_map(|host| rails.iter().map(|rail| host.nics[*rail])).collect()
+            };
+            if rails.len() <= down {
+                return Ok(hosts.chunks(down / rails.len()).map(nics).collect());
+            }
+            Ok(nics(hosts).chunks(down).map(<[NodeId]>::to_vec).collect())
         }
         NetworkDesign::RailOptimized => {
             let leaf = |group: &[HostNodes], rail: usize| group.iter().map(|host| host.nics[rail]).collect();

@@ -8,6 +8,7 @@ use weft_catalogue::{
 use super::token::Token;
 use super::{IMPOSSIBLE, Item, NetworkAt, PlaceAt, SYNTAX, UNKNOWN_NAME, network, place_of};
 use crate::build::{BuildError, build};
+use crate::draw::thousands;
 
 const BRIDGES: [&str; 4] = ["nvlink-bridge", "sli", "sli-hb", "crossfire"];
 /// Devices of one kind in one server; no server comes near.
@@ -70,11 +71,15 @@ pub(super) fn machine(
         for (item, part) in items.iter().zip(&parts) {
             draft.attach(item, part)?;
         }
-        draft.machine.name = text.to_owned();
-        draft.machine.title = text.to_owned();
+        text.clone_into(&mut draft.machine.name);
+        text.clone_into(&mut draft.machine.title);
         draft.check(items)?;
     }
     draft.machine.host.count = hosts.saturating_mul(draft.machine.host.count.max(1));
+    if hosts > 1 {
+        draft.machine.title = format!("{} × {}", thousands(hosts as usize), draft.machine.title);
+        text.clone_into(&mut draft.machine.name);
+    }
     if let Some(at) = network {
         let network = network::network(text, at, &mut draft.machine.nics, catalogue)?;
         draft.machine.network = Some(network);
@@ -223,7 +228,7 @@ impl Draft<'_> {
                 let message = format!("`{word}` is a port of each device and takes no count");
                 return Err(Diagnostic::error(SYNTAX, message).at(place_of(self.text, &place.name)));
             }
-            self.spread(is_gpu, numbers, Some(slot));
+            self.spread(is_gpu, numbers, Some(&slot));
             return Ok(true);
         }
         let switch = (word != "pcie-switch" && word != "mesh")
@@ -271,10 +276,10 @@ impl Draft<'_> {
     }
 
     /// Root ports of their own, the devices spread evenly over the sockets.
-    fn spread(&mut self, is_gpu: bool, numbers: &[u16], slot: Option<(String, u16)>) {
+    fn spread(&mut self, is_gpu: bool, numbers: &[u16], slot: Option<&(String, u16)>) {
         let sockets = usize::from(self.machine.host.sockets.max(1));
         for (socket, share) in (0u16..).zip(shares(numbers, sockets)).filter(|(_, share)| !share.is_empty()) {
-            let (device_link, device_lanes) = slot.clone().unzip();
+            let (device_link, device_lanes) = slot.cloned().unzip();
             let mut branch = Branch { socket, device_link, device_lanes, ..Branch::default() };
             *devices(&mut branch, is_gpu) = share.to_vec();
             self.machine.pcie.push(branch);
