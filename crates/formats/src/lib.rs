@@ -165,7 +165,8 @@ fn unknown_format(name: &str) -> Diagnostic {
 }
 
 fn unused_finding(range: LineRange, file: &str, lines: &[Line]) -> Diagnostic {
-    let first = lines.iter().find(|line| line.number == range.first);
+    // Line n is the one at index n - 1.
+    let first = lines.get(range.first.saturating_sub(1) as usize);
     let text = first.map_or("", |line| line.text.trim());
     let message = if range.first == range.last {
         format!("line {} was not used: `{}`", range.first, ranges::short(text))

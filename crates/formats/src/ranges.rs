@@ -32,8 +32,10 @@ pub(crate) fn joined(mut ranges: Vec<LineRange>, lines: &[Line]) -> Vec<LineRang
     ranges.sort_by_key(|range| range.first);
     let mut found: Vec<LineRange> = Vec::new();
     for range in ranges {
+        // Line n is the one at index n - 1.
         let blank = |from: u32, to: u32| {
-            lines.iter().filter(|line| line.number > from && line.number < to).all(Line::is_blank)
+            let between = lines.get(from as usize..to.saturating_sub(1) as usize);
+            between.is_none_or(|lines| lines.iter().all(Line::is_blank))
         };
         match found.last_mut() {
             Some(last) if blank(last.last, range.first) => last.last = range.last,

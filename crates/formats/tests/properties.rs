@@ -166,14 +166,14 @@ fn blank_cell(text: &str, row: usize, column: usize, dialect: Dialect) -> String
             if index != row + skipped {
                 return line.to_owned();
             }
-            match dialect {
-                Dialect::Tabs => replaced(line, '\t', column + 1, ""),
-                Dialect::Markdown => replaced(line, '|', column + 2, "   "),
-                _ => {
-                    // Columns of at least eight: the cell is the (column + 2)th word.
-                    let (offset, word) = words(line).nth(column + 1).unwrap_or((0, ""));
-                    format!("{}{}{}", &line[..offset], " ".repeat(word.len()), &line[offset + word.len()..])
-                }
+            if dialect == Dialect::Tabs {
+                replaced(line, '\t', column + 1, "")
+            } else if dialect == Dialect::Markdown {
+                replaced(line, '|', column + 2, "   ")
+            } else {
+                // The label is the first word.
+                let (offset, word) = words(line).nth(column + 1).unwrap_or((0, ""));
+                format!("{}{}{}", &line[..offset], " ".repeat(word.len()), &line[offset + word.len()..])
             }
         })
         .collect();

@@ -7,7 +7,7 @@ use crate::words::Word;
 /// What leaving a cell out costs, in characters of distance: less likely than any shift.
 const DROPPED: usize = 1000;
 /// Beyond so many pairs of cell and column the order alone decides; no real matrix comes near.
-const PAIRS_MAX: usize = 1 << 20;
+const PAIRS_MAX: usize = 1 << 16;
 
 impl Grid<'_> {
     /// Gives every row its cells by column.

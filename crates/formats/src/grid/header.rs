@@ -1,10 +1,7 @@
 //! The header: labels of devices, then titles, with whatever noise a paste puts before them.
 
-use crate::grid::{Column, Grid, Spot};
+use crate::grid::{Column, DEVICES_MAX, Grid, Spot};
 use crate::words::{Title, TitleKind, Token, cells, labels, take_titles, tokens};
-
-/// No matrix is wider; longer lines are something else, and cost time.
-const DEVICES_MAX: usize = 2048;
 
 /// A header line, or the second line of one that a terminal wrapped.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +13,8 @@ pub(super) struct Header<'a> {
     pub bare: bool,
     /// Every column is a device or a title of the driver.
     pub sure: bool,
+    /// Titles stand before the devices, as in tables that someone rearranged.
+    pub titles_first: bool,
 }
 
 /// Reads `text` as a header; `None` if it cannot be one. At least one GPU must be in it, unless it is
@@ -35,7 +34,12 @@ pub(super) fn parse(text: &str, continued: bool) -> Option<Header<'_>> {
     let first_label = begins.map_or(text.len(), |index| free[index].offset);
     let first_title = titles.first().map_or(text.len(), |(offset, _)| *offset);
     let first = first_label.min(first_title);
-    let mut header = Header { bare: is_bare(&text[..first], continued), sure: true, ..Header::default() };
+    let mut header = Header {
+        bare: is_bare(&text[..first], continued),
+        sure: true,
+        titles_first: first_title < first_label,
+        ..Header::default()
+    };
     for token in free.into_iter().filter(|token| token.offset + token.text.len() > first) {
         read_token(token, &rest, &mut header, &mut titles)?;
     }
@@ -68,6 +72,9 @@ fn read_token<'a>(
     let at = token.text.find(left)?;
     let text = &token.text[at..at + left.len()];
     if let Some(found) = labels(text) {
+        if header.columns.len() + found.len() > DEVICES_MAX {
+            return None;
+        }
         if found.len() > 1 {
             let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
             header.glued.get_or_insert((token.offset + at, length));
@@ -111,6 +118,7 @@ impl<'a> Grid<'a> {
                 self.columns.push(column);
             }
         }
+        self.titles_first |= header.titles_first && self.titles.is_empty();
         self.titles.extend(header.titles);
     }
 }

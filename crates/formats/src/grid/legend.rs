@@ -105,7 +105,7 @@ pub(super) fn command(text: &str) -> Option<Command> {
     }
     let letter = |word: &str| word.chars().next().filter(|c| "rwnap".contains(*c));
     match words.next()? {
-        "-m" | "--matrix" => Some(Command::Matrix),
+        "-m" | "--matrix" | "-mp" => Some(Command::Matrix),
         "-p2p" | "--p2p_status" | "-p2pstatus" => Some(Command::Peers(words.next().and_then(letter))),
         _ => None,
     }

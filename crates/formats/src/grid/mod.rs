@@ -19,6 +19,9 @@ use crate::words::{Title, Word};
 
 pub(crate) use scan::scan;
 
+/// No matrix is larger. Beyond it text is something else, and would only cost time.
+pub(crate) const DEVICES_MAX: usize = 1024;
+
 /// A matrix as found, its lines given by index into what was scanned.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grid<'a> {
@@ -30,6 +33,8 @@ pub(crate) struct Grid<'a> {
     pub glued: Option<Spot>,
     /// Titles of the other columns, in order.
     pub titles: Vec<Title>,
+    /// Whether those stand before the devices.
+    pub titles_first: bool,
     /// The rows, in order.
     pub rows: Vec<Row<'a>>,
     /// Names from the NIC legend.

@@ -4,19 +4,20 @@ use weft_base::{Diagnostic, Place};
 
 use crate::codes;
 use crate::format::Line;
-use crate::grid::{Found, Grid, Row, Spot};
+use crate::grid::{DEVICES_MAX, Found, Grid, Row, Spot};
 use crate::matrix::{Affinity, EndKind};
 use crate::words::{
     Title, TitleKind, Token, Word, cells, is_affinity, label, leading_cells, leading_label, tokens,
 };
 
-/// No matrix is wider; longer lines are something else, and cost time.
-const CELLS_MAX: usize = 4096;
+/// Cells, affinities and noise of one line.
+const TOKENS_MAX: usize = 2 * DEVICES_MAX;
 
 /// Reads `text` as a row of `grid`, or as one without a grid.
 pub(super) fn parse<'a>(text: &'a str, line: usize, grid: Option<&Grid<'a>>) -> Option<Row<'a>> {
     let all = tokens(text);
-    if all.len() < 2 && !all.first().is_some_and(|token| token.text.ends_with('X')) || all.len() > CELLS_MAX {
+    if all.len() < 2 && !all.first().is_some_and(|token| token.text.ends_with('X')) || all.len() > TOKENS_MAX
+    {
         return None;
     }
     let (index, found) = find_label(&all, grid)?;
@@ -24,6 +25,11 @@ pub(super) fn parse<'a>(text: &'a str, line: usize, grid: Option<&Grid<'a>>) -> 
     rest.extend(found.glued);
     rest.extend(&all[index + 1..]);
     let mut row = read_cells(&rest, line, grid.map_or(0, |grid| grid.columns.len()));
+    if grid.is_some_and(|grid| grid.titles_first) {
+        // What stands before the label is no noise then.
+        let before = all[..index].iter().filter(|token| is_affinity(token.text));
+        row.tail.splice(0..0, before.copied());
+    }
     row.label = found.name;
     row.kind = found.kind;
     row.spot = Spot { line, offset: found.offset, length: length(found.name) };
@@ -35,7 +41,7 @@ pub(super) fn parse<'a>(text: &'a str, line: usize, grid: Option<&Grid<'a>>) -> 
 pub(super) fn parse_rest(text: &str, line: usize) -> Option<Row<'_>> {
     let all = tokens(text);
     let fits = |token: &Token<'_>| cells(token.text).is_some() || is_affinity(token.text);
-    if all.is_empty() || all.len() > CELLS_MAX || !all.iter().all(fits) {
+    if all.is_empty() || all.len() > TOKENS_MAX || !all.iter().all(fits) {
         return None;
     }
     let mut row = read_cells(&all, line, all.len());
@@ -148,19 +154,19 @@ fn read_cells<'a>(rest: &[Token<'a>], line: usize, columns: usize) -> Row<'a> {
         found: Vec::new(),
         tail: Vec::new(),
     };
-    let holds_cells = |token: &Token<'_>| !leading_cells(token.text).0.is_empty();
-    let first = rest.iter().position(holds_cells).unwrap_or(rest.len());
-    let last = rest.iter().rposition(holds_cells).unwrap_or(0);
-    for (index, token) in rest.iter().enumerate() {
-        let (words, read) = leading_cells(token.text);
-        for (offset, word) in &words {
+    let parsed: Vec<(Vec<(usize, Word)>, usize)> =
+        rest.iter().map(|token| leading_cells(token.text)).collect();
+    let first = parsed.iter().position(|(words, _)| !words.is_empty()).unwrap_or(rest.len());
+    let last = parsed.iter().rposition(|(words, _)| !words.is_empty()).unwrap_or(0);
+    for (index, (token, (words, read))) in rest.iter().zip(&parsed).enumerate() {
+        for (offset, word) in words {
             row.found.push(found(token, line, *offset, Some(*word)));
         }
         if words.len() > 1 {
             row.fused.push(found(token, line, 0, None));
         }
         if !words.is_empty() {
-            row.tail.extend(remainder(token, read));
+            row.tail.extend(remainder(token, *read));
         } else if (first..last).contains(&index) || !is_affinity(token.text) && row.found.len() < columns {
             // Between cells everything is a cell; behind them, what no affinity column may hold.
             row.found.push(found(token, line, 0, None));

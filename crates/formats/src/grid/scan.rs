@@ -2,7 +2,7 @@
 
 use crate::format::Line;
 use crate::grid::header::{self, Header};
-use crate::grid::{Command, Grid, GridKind, legend, row};
+use crate::grid::{Command, DEVICES_MAX, Grid, GridKind, legend, row};
 use crate::words::TitleKind;
 
 /// All grids in `lines`, in order.
@@ -53,7 +53,8 @@ impl<'a> Scanner<'a> {
         let command = legend::command(text)?;
         self.close();
         self.command = Some((index, command));
-        Some(Last::Other)
+        // Some pastes lose the line end between the command and its output.
+        header::parse(text, false).is_none().then_some(Last::Other)
     }
 
     fn take_row(&mut self, index: usize, text: &'a str) -> Option<Last> {
@@ -75,6 +76,8 @@ impl<'a> Scanner<'a> {
                 return self.take_row(index, text);
             }
             grid.repeated.push(found.spot);
+        } else if grid.rows.len() >= DEVICES_MAX {
+            return None;
         } else {
             grid.rows.push(found);
         }
@@ -163,7 +166,9 @@ impl<'a> Scanner<'a> {
     fn adopt_command(&mut self, grid: &mut Grid<'a>) {
         if let Some((line, command)) = self.command.take() {
             grid.command = Some(command);
-            grid.lines.insert(0, line);
+            if grid.lines.first() != Some(&line) {
+                grid.lines.insert(0, line);
+            }
         }
     }
 

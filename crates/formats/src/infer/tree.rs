@@ -101,23 +101,20 @@ fn pcie_pairs(matrix: &Matrix) -> impl Iterator<Item = (usize, usize, ReportedCl
 /// Groups of ends that share a socket, while they are being merged.
 struct Merge<'m> {
     matrix: &'m Matrix,
-    /// For each end its group.
-    group: Vec<usize>,
+    /// The ends of each group; empty where it was merged into another.
+    members: Vec<Vec<usize>>,
     /// Whether two groups are SYS to each other.
     apart: Vec<Vec<bool>>,
 }
 
 impl Merge<'_> {
     fn groups(&self) -> usize {
-        self.apart.len()
+        self.members.len()
     }
 
     fn merge(&mut self, into: usize, from: usize) {
-        for member in &mut self.group {
-            if *member == from {
-                *member = into;
-            }
-        }
+        let moved = std::mem::take(&mut self.members[from]);
+        self.members[into].extend(moved);
         for other in 0..self.groups() {
             let apart = self.apart[from][other];
             self.apart[into][other] |= apart;
@@ -126,7 +123,7 @@ impl Merge<'_> {
     }
 
     fn members(&self, of: usize) -> impl Iterator<Item = usize> {
-        self.group.iter().enumerate().filter(move |(_, group)| **group == of).map(|(end, _)| end)
+        self.members[of].iter().copied()
     }
 
     fn gpus(&self, of: usize) -> usize {
@@ -145,13 +142,11 @@ impl Merge<'_> {
     /// Merges each group that `which` names into the first before it that `with` allows.
     fn pass(&mut self, allowed: impl Fn(&Self, usize, usize) -> bool) {
         for group in 0..self.groups() {
-            if self.members(group).next().is_none() {
+            if self.members[group].is_empty() {
                 continue;
             }
             let before = (0..group).find(|other| {
-                self.members(*other).next().is_some()
-                    && !self.apart[group][*other]
-                    && allowed(self, *other, group)
+                !self.members[*other].is_empty() && !self.apart[group][*other] && allowed(self, *other, group)
             });
             if let Some(other) = before {
                 self.merge(other, group);
@@ -163,7 +158,11 @@ impl Merge<'_> {
 /// For each end its socket, in order of the NUMA nodes where those are known.
 fn sockets(matrix: &Matrix, near: &[usize], known: &[bool], out: &mut Inferred) -> Vec<usize> {
     let groups = near.iter().max().map_or(0, |last| last + 1);
-    let mut merge = Merge { matrix, group: near.to_vec(), apart: vec![vec![false; groups]; groups] };
+    let mut merge =
+        Merge { matrix, members: vec![Vec::new(); groups], apart: vec![vec![false; groups]; groups] };
+    for (end, group) in near.iter().enumerate() {
+        merge.members[*group].push(end);
+    }
     for (a, b, class) in pcie_pairs(matrix) {
         if class == ReportedClass::Sys && near[a] != near[b] {
             merge.apart[near[a]][near[b]] = true;
@@ -181,12 +180,18 @@ fn sockets(matrix: &Matrix, near: &[usize], known: &[bool], out: &mut Inferred) 
     settle(&mut merge, known, out);
     out.diagnostics.extend(numa_contradiction(matrix));
     let mut order: Vec<usize> =
-        (0..merge.groups()).filter(|group| merge.members(*group).next().is_some()).collect();
+        (0..merge.groups()).filter(|group| !merge.members[*group].is_empty()).collect();
     order.sort_by_key(|group| {
         let numa = merge.affinity(*group).and_then(|text| text.parse::<u32>().ok());
         (numa.unwrap_or(u32::MAX), *group)
     });
-    merge.group.iter().map(|group| order.iter().position(|known| known == group).unwrap_or(0)).collect()
+    let mut sockets = vec![0; near.len()];
+    for (socket, group) in order.iter().enumerate() {
+        for end in merge.members(*group) {
+            sockets[end] = socket;
+        }
+    }
+    sockets
 }
 
 /// GPUs of which nothing is said go where there is most room: a socket of NICs without GPUs, one with
@@ -194,7 +199,7 @@ fn sockets(matrix: &Matrix, near: &[usize], known: &[bool], out: &mut Inferred) 
 fn settle(merge: &mut Merge<'_>, known: &[bool], out: &mut Inferred) {
     let lost = |merge: &Merge<'_>, group: usize| {
         merge.affinity(group).is_none()
-            && merge.members(group).next().is_some()
+            && !merge.members[group].is_empty()
             && merge.members(group).all(|end| !known[end])
     };
     for group in 0..merge.groups() {
@@ -203,7 +208,7 @@ fn settle(merge: &mut Merge<'_>, known: &[bool], out: &mut Inferred) {
         }
         let others: Vec<usize> = (0..merge.groups())
             .filter(|other| {
-                *other != group && merge.members(*other).next().is_some() && !merge.apart[group][*other]
+                *other != group && !merge.members[*other].is_empty() && !merge.apart[group][*other]
             })
             .collect();
         let labels: Vec<&str> =
