@@ -124,7 +124,7 @@ fn gpu(catalogue: &Catalogue, gpu: &Gpu) -> Result<Vec<String>> {
 /// As vendors write it: `80 GB` rather than 74.506 GiB.
 fn capacity(bytes: Bytes) -> String {
     let giga = 1_000_000_000;
-    if bytes.get() % giga == 0 { format!("{} GB", bytes.get() / giga) } else { bytes.to_string() }
+    if bytes.get().is_multiple_of(giga) { format!("{} GB", bytes.get() / giga) } else { bytes.to_string() }
 }
 
 fn nics(catalogue: &Catalogue) -> Result<String> {

@@ -2,9 +2,10 @@
 
 mod catalogue;
 mod diagnostics;
+mod machine_file;
 mod table;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use weft_catalogue::Catalogue;
 
 use crate::house::House;
@@ -23,8 +24,11 @@ const HEAD: &str = "<!-- Written by `cargo xtask codegen`; do not edit. -->\n\n"
 /// All generated pages, the same on every machine.
 pub fn pages(house: &House) -> Result<Vec<Page>> {
     let texts: Vec<_> = house.sources().collect();
+    let machine = texts.iter().find(|text| text.path == machine_file::SOURCE);
+    let machine = machine.with_context(|| format!("{} does not exist", machine_file::SOURCE))?;
     Ok(vec![
         Page { path: "docs/reference/diagnostics.md", text: diagnostics::page(&texts)? },
+        Page { path: "docs/reference/machine-file.md", text: machine_file::page(machine)? },
         Page { path: "docs/reference/catalogue.md", text: catalogue::page(Catalogue::embedded())? },
     ])
 }
