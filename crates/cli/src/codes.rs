@@ -1,0 +1,75 @@
+//! Diagnostic codes of this crate, and of all crates together.
+
+use weft_base::Code;
+
+/// A source that is no file, or cannot be read.
+pub const FILE_UNREADABLE: Code = Code {
+    name: "file-unreadable",
+    explanation: "A source looks like a path, but there is no such file, or it cannot be opened. A source is a file, a \
+        folder, `-` for standard input, a machine in one line, or the name of a system.",
+};
+
+/// A source larger than any topology.
+pub const FILE_TOO_LARGE: Code = Code {
+    name: "file-too-large",
+    explanation: "A source holds more than 64 MiB, far more than any output that can be read here. Cut the part out that \
+        describes the machine.",
+};
+
+/// Bytes that are no UTF-8.
+pub const INVALID_UTF8: Code = Code {
+    name: "invalid-utf8",
+    explanation: "The text holds bytes that are not UTF-8, as after a bad copy or in an old encoding. They were read as \
+        unknown characters; device names and classes are plain ASCII, so usually nothing is lost.",
+};
+
+/// A file of a folder that holds no machine.
+pub const FILE_UNUSED: Code = Code {
+    name: "file-unused",
+    explanation: "A file of the folder holds nothing that can be read, so it was left out. Give the files that matter one \
+        by one to leave the others unread.",
+};
+
+/// A predictor's refusal.
+pub const NO_PREDICTION: Code = Code {
+    name: "no-prediction",
+    explanation: "The machine was understood, but no time can be predicted for it: the model does not cover it yet, or \
+        something that it needs is unknown. The message says what; naming GPUs with `--gpu` often helps.",
+};
+
+/// A collective over GPUs that the machine does not have.
+pub const NO_SUCH_GPU: Code = Code {
+    name: "no-such-gpu",
+    explanation: "`--gpus` names a GPU that the machine does not have. It takes a number of GPUs (`4`: the first four) or \
+        a list of them (`0,2,4-6`, or names of the input such as `GPU0,GPU1`).",
+};
+
+/// An algorithm that NCCL would refuse.
+pub const ALGORITHM_UNUSABLE: Code = Code {
+    name: "algorithm-unusable",
+    explanation: "The algorithm given with `--algorithm` does not exist for this collective, or needs hardware that the         machine lacks: NVLS needs NVSwitches that reduce. The prediction is of NCCL's own choice instead.",
+};
+
+/// A term that nothing in the catalogue or the codes matches.
+pub const NOTHING_TO_EXPLAIN: Code = Code {
+    name: "nothing-to-explain",
+    explanation: "`weft explain` takes a diagnostic code, or the name of a link, GPU, NIC, switch, CPU, retimer, channel \
+        part, system, library or source of the catalogue.",
+};
+
+/// Codes of this crate.
+pub const CODES: &[Code] = &[
+    FILE_UNREADABLE,
+    FILE_TOO_LARGE,
+    INVALID_UTF8,
+    FILE_UNUSED,
+    NO_PREDICTION,
+    NO_SUCH_GPU,
+    ALGORITHM_UNUSABLE,
+    NOTHING_TO_EXPLAIN,
+];
+
+/// Codes of all crates, floor by floor.
+pub fn all() -> impl Iterator<Item = &'static Code> {
+    [weft_topology::CODES, weft_formats::CODES, weft_predictor::CODES, CODES].into_iter().flatten()
+}

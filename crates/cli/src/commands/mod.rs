@@ -1,0 +1,92 @@
+//! The commands, one per file.
+
+mod completions;
+mod explain;
+mod man;
+mod predict;
+mod questions;
+mod show;
+mod validate;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use weft_catalogue::Catalogue;
+
+use crate::exit::{Exit, Failure};
+use crate::{output, report};
+
+/// The toolkit for GPU interconnects: what a machine is, what it should reach, and where each number is from
+#[derive(Debug, Parser)]
+#[command(name = "weft", version, propagate_version = true, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Show(show::Args),
+    Predict(predict::Args),
+    Validate(validate::Args),
+    Explain(explain::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// What a command made: the text for standard output, and talk for standard error.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// For standard output; with styles, unless `plain`.
+    pub text: String,
+    /// For standard error.
+    pub talk: String,
+    /// Whether `text` is written byte by byte: JSON, SVG, completions.
+    pub plain: bool,
+}
+
+impl Answer {
+    /// Text for a reader.
+    pub fn text(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    /// Text for a program.
+    pub fn plain(text: String) -> Self {
+        Self { text, plain: true, ..Self::default() }
+    }
+}
+
+/// Runs a command line.
+pub fn run(cli: Cli) -> Exit {
+    let catalogue = Catalogue::embedded();
+    let answer = match cli.command {
+        None => Ok(Answer::text(questions::text())),
+        Some(Command::Show(args)) => show::run(&args, catalogue),
+        Some(Command::Predict(args)) => predict::run(&args, catalogue),
+        Some(Command::Validate(args)) => validate::run(&args, catalogue),
+        Some(Command::Explain(args)) => explain::run(&args, catalogue),
+        Some(Command::Completions(args)) => Ok(completions::run(&args)),
+        Some(Command::Man(args)) => man::run(&args),
+    };
+    match answer {
+        Ok(answer) => {
+            let exit =
+                if answer.plain { output::bytes(answer.text.as_bytes()) } else { output::text(&answer.text) };
+            output::talk(&answer.talk);
+            exit
+        }
+        Err(failure) => fail(&failure),
+    }
+}
+
+fn fail(failure: &Failure) -> Exit {
+    output::talk(&report::failure(failure));
+    if let Some(document) = &failure.document {
+        output::bytes(document.as_bytes());
+    }
+    failure.exit
+}
+
+/// The whole command, for completions and the man page.
+fn command() -> clap::Command {
+    Cli::command()
+}

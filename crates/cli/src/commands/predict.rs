@@ -1,0 +1,223 @@
+use std::ffi::OsString;
+use std::str::FromStr;
+
+use weft_base::{Bytes, Diagnostic, nearest};
+use weft_catalogue::Catalogue;
+use weft_collective::Collective;
+use weft_formats::{Access, PeerMode};
+use weft_predictor::{Algorithm, PeerAccess, PredictError, Prediction, Request, predict};
+use weft_topology::{NodeId, NodeKind, Topology};
+
+use super::Answer;
+use crate::codes::{ALGORITHM_UNUSABLE, NO_PREDICTION, NO_SUCH_GPU};
+use crate::exit::{Exit, Failure};
+use crate::load::{self, Loaded, OpenArgs, SourceArgs};
+use crate::{json, predict as text, report};
+
+/// What should it reach: time and bandwidth of a collective per size, and what bounds it
+///
+/// Rates are bytes per second in one direction. algbw is the message size over the time; busbw is algbw times
+/// the collective's bus factor, as nccl-tests prints them.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    machine: SourceArgs,
+    /// all-reduce, all-gather, reduce-scatter, broadcast or send-recv
+    #[arg(long, value_name = "NAME", default_value = "all-reduce", value_parser = collective)]
+    collective: Collective,
+    /// A message size with its unit, such as `256MiB`; may be given several times [default: 8 B to 8 GiB]
+    #[arg(long = "size", value_name = "SIZE", value_parser = Bytes::from_str)]
+    sizes: Vec<Bytes>,
+    /// The GPUs that take part: how many (`4`), or which (`0,2,4-6`) [default: all]
+    #[arg(long, value_name = "GPUS")]
+    gpus: Option<String>,
+    /// Only this algorithm, as with NCCL_ALGO
+    #[arg(long, value_enum, value_name = "ALGORITHM")]
+    algorithm: Option<AlgorithmName>,
+    /// Show how the numbers come about, and where each of them is from
+    #[arg(long)]
+    explain: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Format {
+    /// For a reader.
+    #[default]
+    Text,
+    /// For a script: `schemas/predict.json` describes it.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum AlgorithmName {
+    /// Chunks go round a ring.
+    Ring,
+    /// Chunks go up and down a tree.
+    Tree,
+    /// NVSwitches add and copy.
+    Nvls,
+}
+
+impl From<AlgorithmName> for Algorithm {
+    fn from(name: AlgorithmName) -> Self {
+        match name {
+            AlgorithmName::Ring => Self::Ring,
+            AlgorithmName::Tree => Self::Tree,
+            AlgorithmName::Nvls => Self::Nvls,
+        }
+    }
+}
+
+fn collective(text: &str) -> Result<Collective, String> {
+    Collective::from_name(text).ok_or_else(|| match Collective::near(text).first() {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the collectives are {}", Collective::ALL.map(Collective::name).join(", ")),
+    })
+}
+
+pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    let json = args.format == Format::Json;
+    let with_document = |mut failure: Failure| {
+        if json {
+            let document = json::predict::failed(args.collective, &failure.diagnostics);
+            failure.document = Some(json::text(&document));
+        }
+        failure
+    };
+    let SourceArgs { sources, open } = &args.machine;
+    answer(args, sources, open, catalogue).map_err(with_document)
+}
+
+fn answer(
+    args: &Args,
+    sources: &[OsString],
+    open: &OpenArgs,
+    catalogue: &Catalogue,
+) -> Result<Answer, Failure> {
+    let loaded = load::load(sources, open, "predict for", catalogue)?;
+    let mut request = Request::new(args.collective);
+    if !args.sizes.is_empty() {
+        request.sizes.clone_from(&args.sizes);
+    }
+    request.gpus = args.gpus.as_deref().map(|text| chosen(text, &loaded.topology)).transpose()?;
+    request.algorithm = args.algorithm.map(Algorithm::from);
+    request.access = access(&loaded, catalogue);
+    let prediction = predict(&loaded.topology, catalogue, &request)
+        .map_err(|error| refused(&error, args.collective, &loaded))?;
+    let mut diagnostics = loaded.diagnostics.clone();
+    diagnostics.extend(prediction.diagnostics.iter().cloned());
+    diagnostics.extend(unusable(request.algorithm, &prediction));
+    if args.format == Format::Json {
+        return Ok(Answer::plain(json::text(&json::predict::document(&prediction, &diagnostics))));
+    }
+    let talk = report::findings(&diagnostics, &loaded.sources);
+    let text = text::text(&prediction, &loaded, args.explain, catalogue);
+    Ok(Answer { text, talk, plain: false })
+}
+
+/// The GPUs that `text` names: a count, or a list of numbers, ranges and names of the input.
+fn chosen(text: &str, topology: &Topology) -> Result<Vec<NodeId>, Failure> {
+    let all: Vec<NodeId> = topology.of_kind(NodeKind::Gpu).collect();
+    let usage = |message: String| {
+        let hint = format!("the machine has {} GPUs, 0 to {}", all.len(), all.len().saturating_sub(1));
+        let why = Diagnostic::error(NO_SUCH_GPU, message).hint(hint);
+        Failure::new(Exit::Usage, format!("choose the GPUs `{text}`"), why)
+    };
+    if let Ok(count) = text.trim().parse::<usize>() {
+        return match all.get(..count) {
+            Some(first) => Ok(first.to_vec()),
+            None => Err(usage(format!("there are not {count} GPUs"))),
+        };
+    }
+    let mut found: Vec<NodeId> = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        let numbers = match item.split_once('-') {
+            Some((first, last)) => first.trim().parse().ok().zip(last.trim().parse().ok()),
+            None => item.parse().ok().map(|number: usize| (number, number)),
+        };
+        let nodes = match numbers {
+            Some((first, last)) if first <= last => all.get(first..=last).map(<[NodeId]>::to_vec),
+            Some(_) => None,
+            None => all.iter().find(|node| topology.name(**node) == item).map(|node| vec![*node]),
+        };
+        found.extend(
+            nodes.ok_or_else(|| usage(format!("there is no GPU `{item}`{}", near(item, &all, topology))))?,
+        );
+    }
+    let mut unique = found.clone();
+    unique.sort();
+    unique.dedup();
+    if unique.len() < found.len() { Err(usage("a GPU is named twice".to_owned())) } else { Ok(found) }
+}
+
+fn near(item: &str, all: &[NodeId], topology: &Topology) -> String {
+    let names: Vec<String> = all.iter().map(|node| topology.name(*node)).collect();
+    let near = nearest(item, names.iter().map(String::as_str), 1);
+    near.first().map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
+
+/// Who may access whom, as `topo -p2p` says if it was given.
+fn access(loaded: &Loaded, catalogue: &Catalogue) -> PeerAccess {
+    let gpus: Vec<NodeId> = loaded.host.of_kind(NodeKind::Gpu).collect();
+    // What NVLink or atomics allow says nothing about copies over PCIe.
+    let copies = |mode: Option<PeerMode>| !matches!(mode, Some(PeerMode::NvLink | PeerMode::Atomics));
+    let asked = loaded.case.peers.iter().map(|peers| &peers.value).find(|peers| copies(peers.mode));
+    let Some(peers) = asked else { return PeerAccess::AsUsual };
+    let allowed = |access: Access| matches!(access, Access::Ok | Access::Unknown);
+    let refused: Vec<(NodeId, NodeId)> = peers
+        .cells
+        .iter()
+        .filter(|cell| cell.access.is_some_and(|access| !allowed(access)))
+        .filter_map(|cell| Some((*gpus.get(cell.row)?, *gpus.get(cell.column)?)))
+        .collect();
+    let stock_refuses = gpus
+        .iter()
+        .filter_map(|gpu| catalogue.gpu(loaded.host.model(*gpu)?).ok())
+        .any(|gpu| gpu.peer_to_peer.as_ref().is_some_and(|peer| !peer.pcie.value));
+    // All OK on cards that the stock driver keeps apart: the driver is a patched one.
+    match (refused.is_empty(), stock_refuses) {
+        (false, _) => PeerAccess::Refused(refused),
+        (true, true) => PeerAccess::Everywhere,
+        (true, false) => PeerAccess::AsUsual,
+    }
+}
+
+/// A refusal of the predictor: the input was good, the answer is missing.
+fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Failure {
+    let (exit, hint) = match error {
+        PredictError::NotNvidia { .. } => (Exit::Findings, None),
+        PredictError::SeveralHosts { .. } => {
+            (Exit::Findings, Some("choose the GPUs of one host with `--gpus`"))
+        }
+        PredictError::TooFewGpus { .. } => (Exit::Findings, Some("choose at least two with `--gpus`")),
+        PredictError::NoPath { .. } => (Exit::Findings, None),
+        // A name or a constant that our own crates ask for must exist.
+        PredictError::NotFound(_) | PredictError::Constant { .. } => {
+            (Exit::Bug, Some("this is a mistake of weft's own; please report it"))
+        }
+    };
+    let finding = Diagnostic::error(NO_PREDICTION, error.to_string());
+    let mut diagnostics = loaded.diagnostics.clone();
+    diagnostics.push(match hint {
+        Some(hint) => finding.hint(hint),
+        None => finding,
+    });
+    Failure::because(exit, format!("predict {}", collective.name()), diagnostics, loaded.sources.clone())
+}
+
+/// A warning where the algorithm that was asked for cannot run, so that NCCL's own choice is shown.
+fn unusable(wanted: Option<Algorithm>, prediction: &Prediction) -> Option<Diagnostic> {
+    let wanted = wanted?;
+    let unused = prediction.rows.iter().all(|row| row.algorithm != wanted);
+    unused.then(|| {
+        let message = format!(
+            "{} cannot run {} on these GPUs; NCCL's own choice is shown",
+            wanted.name(),
+            prediction.collective.name()
+        );
+        Diagnostic::warning(ALGORITHM_UNUSABLE, message)
+    })
+}

@@ -1,0 +1,27 @@
+//! `weft` alone: the questions that it answers.
+
+use crate::style::{Tone, faint, heading};
+use crate::table::{Cell, Table};
+
+/// Question, command, example.
+const QUESTIONS: [(&str, &str); 4] = [
+    ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
+    ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
+    ("How well does the model agree with what was measured?", "weft validate ../shared/measured"),
+    ("Where does a number come from?", "weft explain a100-sxm4-80gb"),
+];
+
+/// The table of questions with an example each.
+pub fn text() -> String {
+    let mut table = Table::default();
+    for (question, example) in QUESTIONS {
+        table.row([Cell::new(question), Cell::new(example).tone(Tone::Heading)]);
+    }
+    let (title, more) = (heading("Weftwork"), faint("`weft --help` lists all commands and options"));
+    let lines = table.lines();
+    format!(
+        "{title}: GPU interconnects, from one PCIe lane to a cluster\n\n{lines}\n\
+         A machine is a file, a folder, `-`, the name of a system, or one line:\n  \
+         '8 h100-sxm5-80gb @ nvswitch3(4) + 8 cx7 @ pcie5x16'\n\n{more}\n"
+    )
+}

@@ -1,0 +1,83 @@
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use weft_base::{Bytes, Diagnostic};
+use weft_catalogue::Catalogue;
+use weft_predictor::validate::{Measurement, read_rows, score};
+
+use super::Answer;
+use crate::codes::FILE_UNUSED;
+use crate::exit::{Exit, Failure};
+use crate::validate::{self, Asked};
+use crate::{input, json, report};
+
+/// How well does the model agree with what was measured: published rows against predictions
+///
+/// Reads every `coll_*.csv` of a folder and scores the rows of one server with a named GPU and a modelled
+/// collective. Every group (system, collective, section of the source) weighs the same.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The folder with the measurements
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Only rows of at least this size, and peaks
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::from_str)]
+    min_size: Option<Bytes>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Format {
+    /// For a reader.
+    #[default]
+    Text,
+    /// For a script: `schemas/validate.json` describes it.
+    Json,
+    /// The table that is kept in docs/models.
+    Markdown,
+}
+
+pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    let (mut files, mut diagnostics, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut texts = Vec::new();
+    for path in input::folder_files(&args.folder)? {
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        if !name.starts_with("coll_") || path.extension().is_none_or(|extension| extension != "csv") {
+            continue;
+        }
+        if let Some(reason) = validate::left_out(&name) {
+            left_out.push((name, reason));
+            continue;
+        }
+        let given = input::file(&path, true)?;
+        diagnostics.extend(given.diagnostics);
+        let (mut rows, found) = read_rows(&given.source.name, &given.source.text);
+        diagnostics.extend(found);
+        rows.retain(|row| is_asked(row, args.min_size));
+        files.push((name, rows));
+        texts.push(given.source);
+    }
+    if files.is_empty() {
+        let message = format!("{} holds no coll_*.csv", args.folder.display());
+        let why =
+            Diagnostic::error(FILE_UNUSED, message).hint("name the folder of the published measurements");
+        return Err(Failure::new(Exit::BadInput, format!("validate against {}", args.folder.display()), why));
+    }
+    let scores = score(&files, catalogue);
+    let asked = Asked { min_size: args.min_size, left_out: &left_out };
+    Ok(match args.format {
+        Format::Json => Answer::plain(json::text(&json::validate::document(&scores))),
+        Format::Markdown => Answer::plain(validate::markdown(&scores, &asked)),
+        Format::Text => {
+            let talk = report::findings(&diagnostics, &texts);
+            Answer { text: validate::text(&scores, &asked), talk, plain: false }
+        }
+    })
+}
+
+/// A row without a size is a peak, and counts whatever the least size is.
+fn is_asked(row: &Measurement, min_size: Option<Bytes>) -> bool {
+    row.size.is_none_or(|size| min_size.is_none_or(|least| size >= least))
+}

@@ -1,0 +1,17 @@
+//! What `--format json` prints: one file per document, versioned by `schema`, described in `schemas/`.
+
+mod diagnostic;
+pub mod predict;
+pub mod show;
+pub mod validate;
+
+use serde::Serialize;
+
+pub use diagnostic::{DiagnosticJson, all};
+
+/// A document as text; its parts are plain data, so that nothing can fail but memory.
+pub fn text(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    text.push('\n');
+    text
+}

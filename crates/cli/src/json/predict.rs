@@ -1,0 +1,99 @@
+//! `weft/predict/1`.
+
+use serde::Serialize;
+use weft_base::Diagnostic;
+use weft_collective::Collective;
+use weft_predictor::{Prediction, Row, Step};
+
+use super::DiagnosticJson;
+
+/// The version of this document.
+pub const SCHEMA: &str = "weft/predict/1";
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct PredictJson {
+    schema: &'static str,
+    collective: &'static str,
+    ranks: usize,
+    rows: Vec<RowJson>,
+    bound: Option<BoundJson>,
+    diagnostics: Vec<DiagnosticJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct RowJson {
+    bytes: u64,
+    time_s: f64,
+    /// Null until the error bars are known; never a made-up width.
+    low_s: Option<f64>,
+    high_s: Option<f64>,
+    algbw_bytes_per_s: u64,
+    busbw_bytes_per_s: u64,
+    algorithm: &'static str,
+    protocol: &'static str,
+    channels: u16,
+    bound_by: String,
+}
+
+#[derive(Debug, Serialize)]
+struct BoundJson {
+    busbw_bytes_per_s: u64,
+    derivation: Vec<StepJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepJson {
+    text: String,
+    source: Option<String>,
+}
+
+/// The document of a prediction.
+pub fn document(prediction: &Prediction, diagnostics: &[Diagnostic]) -> PredictJson {
+    let bound = BoundJson {
+        busbw_bytes_per_s: prediction.bound.busbw.get(),
+        derivation: prediction.bound.derivation.iter().map(step).collect(),
+    };
+    PredictJson {
+        schema: SCHEMA,
+        collective: prediction.collective.name(),
+        ranks: prediction.ranks,
+        rows: prediction.rows.iter().map(row).collect(),
+        bound: Some(bound),
+        diagnostics: super::all(diagnostics),
+    }
+}
+
+/// The document where nothing could be predicted.
+pub fn failed(collective: Collective, diagnostics: &[Diagnostic]) -> PredictJson {
+    PredictJson {
+        schema: SCHEMA,
+        collective: collective.name(),
+        ranks: 0,
+        rows: Vec::new(),
+        bound: None,
+        diagnostics: super::all(diagnostics),
+    }
+}
+
+fn row(row: &Row) -> RowJson {
+    RowJson {
+        bytes: row.bytes.get(),
+        time_s: row.time.as_seconds(),
+        low_s: None,
+        high_s: None,
+        algbw_bytes_per_s: row.algbw.get(),
+        busbw_bytes_per_s: row.busbw.get(),
+        algorithm: row.algorithm.name(),
+        protocol: row.protocol.name(),
+        channels: row.channels,
+        bound_by: row.bound_by.clone(),
+    }
+}
+
+fn step(step: &Step) -> StepJson {
+    StepJson {
+        text: step.text.clone(),
+        source: Some(step.source.clone()).filter(|source| !source.is_empty()),
+    }
+}

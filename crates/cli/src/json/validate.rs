@@ -1,0 +1,83 @@
+//! `weft/validate/1`.
+
+use serde::Serialize;
+use weft_predictor::validate::{GroupScore, KindScore, Report, Skipped};
+
+/// The version of this document.
+pub const SCHEMA: &str = "weft/validate/1";
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct ValidateJson {
+    schema: &'static str,
+    groups: Vec<GroupJson>,
+    kinds: Vec<KindJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct GroupJson {
+    file: String,
+    group: String,
+    kind: &'static str,
+    rows: usize,
+    scored: usize,
+    skipped: Vec<SkippedJson>,
+    median_error: Option<f64>,
+    p90_error: Option<f64>,
+    /// Null until predictions carry error bars.
+    coverage: Option<f64>,
+    median_high_over_low: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct SkippedJson {
+    /// Line of the file, from 1.
+    row: u64,
+    why: String,
+}
+
+#[derive(Debug, Serialize)]
+struct KindJson {
+    kind: &'static str,
+    rows: usize,
+    scored: usize,
+    median_error: Option<f64>,
+    p90_error: Option<f64>,
+    coverage: Option<f64>,
+}
+
+/// The document of a comparison.
+pub fn document(report: &Report) -> ValidateJson {
+    ValidateJson {
+        schema: SCHEMA,
+        groups: report.groups.iter().map(group).collect(),
+        kinds: report.kinds.iter().map(kind).collect(),
+    }
+}
+
+fn group(group: &GroupScore) -> GroupJson {
+    let skipped = |skipped: &Skipped| SkippedJson { row: skipped.row, why: skipped.why.clone() };
+    GroupJson {
+        file: group.file.clone(),
+        group: group.group.clone(),
+        kind: group.kind.name(),
+        rows: group.rows,
+        scored: group.scored.len(),
+        skipped: group.skipped.iter().map(skipped).collect(),
+        median_error: group.median_error,
+        p90_error: group.p90_error,
+        coverage: None,
+        median_high_over_low: None,
+    }
+}
+
+fn kind(kind: &KindScore) -> KindJson {
+    KindJson {
+        kind: kind.kind.name(),
+        rows: kind.rows,
+        scored: kind.scored,
+        median_error: kind.median_error,
+        p90_error: kind.p90_error,
+        coverage: None,
+    }
+}

@@ -1,0 +1,179 @@
+//! From the sources of a command line to a machine: read, joined, built, named as in the input.
+
+use std::ffi::OsString;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use weft_base::{Diagnostic, Severity};
+use weft_catalogue::{Catalogue, Machine};
+use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Source, join};
+use weft_topology::{Assumption, NodeId, NodeKind, Topology, build};
+
+use crate::codes::FILE_UNUSED;
+use crate::exit::{Exit, Failure};
+use crate::input::{self, Given};
+
+/// What the machine is, and what its description leaves open.
+#[derive(Debug, clap::Args)]
+pub struct SourceArgs {
+    /// A file, a folder (every file in it), `-` for standard input, a machine in one line, or the name of a
+    /// system; several are joined into one machine
+    #[arg(value_name = "SOURCE", required = true)]
+    pub sources: Vec<OsString>,
+    #[command(flatten)]
+    pub open: OpenArgs,
+}
+
+/// What the input does not say.
+#[derive(Debug, Clone, clap::Args)]
+pub struct OpenArgs {
+    /// The GPU model, where the input does not say it: `a100-sxm4-80gb`, `rtx-3090`
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// The NIC model, where the input does not say it: `cx7`
+    #[arg(long, value_name = "NAME")]
+    pub nic: Option<String>,
+    /// The CPU model, where the input does not say it: `epyc-rome`
+    #[arg(long, value_name = "NAME")]
+    pub cpu: Option<String>,
+    /// Read the input as this format instead of recognising it
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names())]
+    pub forced: Option<String>,
+}
+
+fn format_names() -> PossibleValuesParser {
+    let value = |format: &&dyn weft_formats::Format| PossibleValue::new(format.name()).help(format.title());
+    PossibleValuesParser::new(FORMATS.iter().map(value))
+}
+
+/// A machine, ready for questions.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The texts, for excerpts.
+    pub sources: Vec<Source>,
+    /// What was read and joined.
+    pub case: Case,
+    /// All hosts, nodes called as in the input.
+    pub topology: Topology,
+    /// One of the hosts; the same as `topology` where there is only one.
+    pub host: Topology,
+    /// What the input does not say and was taken as usual.
+    pub assumed: Vec<Assumption>,
+    /// What is worth telling.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads, joins and builds. `verb` is what the user wants done with the machine: `show`.
+pub fn load(
+    sources: &[OsString],
+    open: &OpenArgs,
+    verb: &str,
+    catalogue: &Catalogue,
+) -> Result<Loaded, Failure> {
+    let mut given = Vec::new();
+    for argument in sources {
+        given.extend(input::read(argument, catalogue)?);
+    }
+    let what = match sources {
+        [one] => format!("{verb} {}", one.to_string_lossy()),
+        _ => format!("{verb} the machine that {} sources describe", sources.len()),
+    };
+    let (evidence, mut diagnostics, texts) = read_all(given, open.forced.as_deref(), &what, catalogue)?;
+    let overrides = Overrides { gpu: open.gpu.clone(), nic: open.nic.clone(), cpu: open.cpu.clone() };
+    let place = evidence.first().map(|evidence| evidence.place.clone());
+    let (case, found) = join(evidence, &overrides, catalogue);
+    diagnostics.extend(found);
+    if has_error(&diagnostics) {
+        return Err(bad_input(what, diagnostics, texts));
+    }
+    let built = build(&case.machine, catalogue).and_then(|built| {
+        let host = one_host(&case.machine).map(|machine| build(&machine, catalogue)).transpose()?;
+        Ok((built, host))
+    });
+    let (built, host) = match built {
+        Ok(built) => built,
+        Err(error) => {
+            let finding = error.finding();
+            diagnostics.push(match place {
+                Some(place) => finding.at(place),
+                None => finding,
+            });
+            return Err(bad_input(what, diagnostics, texts));
+        }
+    };
+    let topology = labelled(built.topology, &case);
+    let host = host.map_or_else(|| topology.clone(), |host| host.topology);
+    let mut assumed = case.assumed.clone();
+    assumed.extend(built.assumed.into_iter().filter(|own| !case.assumed.contains(own)));
+    Ok(Loaded { sources: texts, case, topology, host, assumed, diagnostics })
+}
+
+type ReadAll = (Vec<Located<Evidence>>, Vec<Diagnostic>, Vec<Source>);
+
+fn read_all(
+    given: Vec<Given>,
+    forced: Option<&str>,
+    what: &str,
+    catalogue: &Catalogue,
+) -> Result<ReadAll, Failure> {
+    let (mut evidence, mut diagnostics, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    for Given { source, from_folder, diagnostics: found } in given {
+        let reading = weft_formats::read(&source, catalogue, forced);
+        // Where all of it is no text, a wrong byte is no news.
+        if reading.diagnostics.iter().all(|finding| finding.code.name != "not-text") {
+            diagnostics.extend(found);
+        }
+        if from_folder && reading.evidence.is_empty() {
+            diagnostics.extend(reading.diagnostics.first().map(|reason| {
+                let message = format!("{} was left out: {}", source.name, reason.message);
+                let finding = Diagnostic::note(FILE_UNUSED, message);
+                reason.place.clone().map_or(finding.clone(), |place| finding.at(place))
+            }));
+        } else {
+            diagnostics.extend(reading.diagnostics);
+        }
+        evidence.extend(reading.evidence);
+        texts.push(source);
+    }
+    if evidence.is_empty() && !has_error(&diagnostics) {
+        let message = "none of these files holds a machine";
+        diagnostics.push(Diagnostic::error(FILE_UNUSED, message));
+    }
+    if has_error(&diagnostics) {
+        let worth_pasting = evidence.is_empty() && diagnostics.iter().any(is_unrecognised);
+        let failure = bad_input(what.to_owned(), diagnostics, texts);
+        return Err(Failure { worth_pasting, ..failure });
+    }
+    Ok((evidence, diagnostics, texts))
+}
+
+/// Whether nothing at all was recognised, rather than something misread.
+fn is_unrecognised(finding: &Diagnostic) -> bool {
+    ["empty-input", "not-text", "no-device", "file-unused"].contains(&finding.code.name)
+}
+
+fn has_error(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+fn bad_input(what: String, diagnostics: Vec<Diagnostic>, sources: Vec<Source>) -> Failure {
+    Failure::because(Exit::BadInput, what, diagnostics, sources)
+}
+
+/// One of several like hosts, by itself; `None` where there is only one.
+fn one_host(machine: &Machine) -> Option<Machine> {
+    (machine.host.count > 1).then(|| {
+        let mut one = machine.clone();
+        one.host.count = 1;
+        one.network = None;
+        one
+    })
+}
+
+fn labelled(topology: Topology, case: &Case) -> Topology {
+    let of = |kind, labels: &[String]| -> Vec<(NodeId, String)> {
+        topology.of_kind(kind).zip(labels.iter().cloned()).collect()
+    };
+    let mut labels = of(NodeKind::Gpu, &case.gpu_labels);
+    labels.extend(of(NodeKind::Nic, &case.nic_labels));
+    topology.labelled(labels)
+}

@@ -1,0 +1,42 @@
+//! `weft`: what is my machine, what should it reach, and where does each number come from.
+//!
+//! The only crate that prints, reads files and looks at the environment. Commands are one file each in
+//! [`commands`]; their doc comments are the help, the completions and the man page.
+
+mod codes;
+mod commands;
+mod exit;
+mod explain;
+mod input;
+mod json;
+mod load;
+mod names;
+mod output;
+mod pairs;
+mod predict;
+mod report;
+mod show;
+mod style;
+mod table;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Cli;
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(exit::report_bug));
+    let exit = match Cli::try_parse() {
+        Ok(cli) => commands::run(cli),
+        Err(error) => {
+            // Help and version come as errors too; clap knows which stream each belongs to. A closed pipe
+            // leaves no one to tell.
+            let _ = error.print();
+            if error.use_stderr() { Exit::Usage } else { Exit::Done }
+        }
+    };
+    ExitCode::from(exit.code())
+}

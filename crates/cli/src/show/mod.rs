@@ -1,0 +1,45 @@
+//! What `weft show` prints for a reader, section by section.
+
+mod assumed;
+mod cluster;
+mod devices;
+mod extremes;
+mod groups;
+mod links;
+mod list;
+mod peers;
+mod retimers;
+mod summary;
+
+use weft_catalogue::Catalogue;
+
+use crate::load::Loaded;
+use crate::pairs::{Pairs, Routes, only_peers};
+use crate::style::heading;
+
+pub use assumed::section as assumed;
+pub use list::{List, list};
+pub use summary::{composition, title};
+
+/// The whole text: sections that have something to say, with a blank line between.
+pub fn text(loaded: &Loaded, catalogue: &Catalogue) -> String {
+    let pairs = Pairs::new(loaded);
+    let mut routes = Routes::new(&loaded.host);
+    let mut sections = vec![summary::section(loaded, catalogue)];
+    sections.extend(cluster::section(loaded, catalogue));
+    sections.push(devices::section(loaded, catalogue));
+    if only_peers(loaded).is_none() {
+        sections.extend(links::section(&pairs, &mut routes, &loaded.host, catalogue));
+        sections.extend(extremes::section(&pairs, &mut routes, &loaded.host));
+        sections.extend(groups::section(loaded));
+    }
+    sections.extend(peers::section(loaded));
+    sections.extend(retimers::section(&loaded.case.machine, catalogue));
+    sections.extend(assumed::section(&loaded.assumed));
+    sections.join("\n")
+}
+
+/// A section: its heading and its lines, which end with a line break.
+fn titled(title: &str, lines: &str) -> String {
+    format!("{}\n{lines}", heading(title))
+}

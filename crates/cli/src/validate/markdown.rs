@@ -1,0 +1,86 @@
+use std::fmt::Write as _;
+
+use weft_predictor::validate::Report;
+
+use super::measures::{Measures, WORST_MAX};
+use super::text::signed;
+use super::{Asked, optional};
+
+/// The comparison as the page that is kept with the models.
+pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
+    let measures = Measures::of(report);
+    let mut text = String::from("# Accuracy: published measurements against predictions\n\n");
+    let least = asked
+        .min_size
+        .map_or_else(String::new, |least| format!(" --min-size {}", least.to_string().replace(' ', "")));
+    let _ = writeln!(
+        text,
+        "Written by `weft validate ../shared/measured{least} --format markdown`; do not edit. Rows: {}. A row without a \
+         size is a peak, compared with the best predicted busbw up to 16 GiB. Every group (system, collective, section \
+         of the source) weighs the same within its kind.\n\n**{}.**\n",
+        asked.rows(),
+        measures.sentence(report)
+    );
+    kinds(&mut text, report);
+    groups(&mut text, report);
+    worst(&mut text, &measures);
+    rest(&mut text, report, asked);
+    text
+}
+
+fn kinds(text: &mut String, report: &Report) {
+    text.push_str("| kind | rows | scored | median error | 90th percentile |\n|---|---:|---:|---:|---:|\n");
+    for kind in &report.kinds {
+        let (median, p90) = (optional(kind.median_error), optional(kind.p90_error));
+        let _ =
+            writeln!(text, "| {} | {} | {} | {median} | {p90} |", kind.kind.name(), kind.rows, kind.scored);
+    }
+}
+
+fn groups(text: &mut String, report: &Report) {
+    text.push_str("\n## Groups\n\n| file | group | kind | rows | median error | 90th percentile |\n");
+    text.push_str("|---|---|---|---:|---:|---:|\n");
+    for group in &report.groups {
+        let (median, p90) = (optional(group.median_error), optional(group.p90_error));
+        let (file, name) = (stem(&group.file), cell(&group.group));
+        let kind = group.kind.name();
+        let _ = writeln!(text, "| {file} | {name} | {kind} | {} | {median} | {p90} |", group.rows);
+    }
+}
+
+fn worst(text: &mut String, measures: &Measures<'_>) {
+    text.push_str("\n## Largest errors\n\n| row | measured | predicted | error | warned of |\n");
+    text.push_str("|---|---:|---:|---:|---|\n");
+    for row in measures.worst_first.iter().take(WORST_MAX) {
+        let (measured, predicted) = (row.scored.measured, row.scored.predicted);
+        let (file, line, error) = (stem(&row.group.file), row.scored.line, signed(row));
+        let warned = row.scored.warned.join(", ");
+        let _ = writeln!(text, "| {file}:{line} | {measured} | {predicted} | {error} | {warned} |");
+    }
+}
+
+fn rest(text: &mut String, report: &Report, asked: &Asked<'_>) {
+    let skipped: Vec<_> =
+        report.groups.iter().flat_map(|group| group.skipped.iter().map(move |row| (group, row))).collect();
+    if !skipped.is_empty() {
+        text.push_str("\n## Skipped rows\n\n| row | why |\n|---|---|\n");
+    }
+    for (group, row) in skipped {
+        let _ = writeln!(text, "| {}:{} | {} |", stem(&group.file), row.row, cell(&row.why));
+    }
+    if !asked.left_out.is_empty() {
+        text.push_str("\n## Files left out\n\n| file | why |\n|---|---|\n");
+    }
+    for (file, reason) in asked.left_out {
+        let _ = writeln!(text, "| {} | {reason} |", stem(file));
+    }
+}
+
+fn stem(file: &str) -> &str {
+    file.strip_suffix(".csv").unwrap_or(file)
+}
+
+/// A bar would end the cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

@@ -1,0 +1,110 @@
+use weft_predictor::validate::Report;
+
+use super::measures::{Measures, Row, WORST_MAX};
+use super::{Asked, optional, percent};
+use crate::style::{Tone, heading};
+use crate::table::{Cell, Table};
+
+/// Characters of a group's name that are shown.
+const GROUP_MAX: usize = 72;
+
+/// The comparison for a reader.
+pub fn text(report: &Report, asked: &Asked<'_>) -> String {
+    let measures = Measures::of(report);
+    let title = heading("Published measurements against predictions");
+    let mut sections = vec![format!("{title}: {}\n", asked.rows()), kinds(report), groups(report)];
+    sections.push(format!("{}\n{}", heading("Largest errors"), worst(&measures)));
+    if measures.skipped > 0 {
+        sections.push(format!("{}\n{}", heading("Skipped"), skipped(report)));
+    }
+    if !asked.left_out.is_empty() {
+        let mut table = Table::default();
+        for (file, reason) in asked.left_out {
+            table.row([Cell::new(file), Cell::new(*reason).tone(Tone::Faint)]);
+        }
+        sections.push(format!("{}\n{}", heading("Files left out"), table.lines()));
+    }
+    sections.push(format!("{}\n", heading(measures.sentence(report))));
+    sections.join("\n")
+}
+
+fn kinds(report: &Report) -> String {
+    let mut table = Table::default();
+    let titles = ["kind", "rows", "scored", "median error", "90th percentile"];
+    table.row(titles.into_iter().enumerate().map(|(index, title)| titled(index == 0, title)));
+    for kind in &report.kinds {
+        table.row([
+            Cell::new(kind.kind.name()),
+            Cell::number(kind.rows.to_string()),
+            Cell::number(kind.scored.to_string()),
+            Cell::number(optional(kind.median_error)).tone(Tone::Heading),
+            Cell::number(optional(kind.p90_error)),
+        ]);
+    }
+    table.lines()
+}
+
+fn titled(left: bool, title: &str) -> Cell {
+    if left { Cell::new(title) } else { Cell::number(title) }.tone(Tone::Faint)
+}
+
+fn groups(report: &Report) -> String {
+    let mut table = Table::default();
+    let titles = ["kind", "rows", "median", "90th", "group"];
+    let left = |index: usize| index == 0 || index == 4;
+    table.row(titles.into_iter().enumerate().map(|(index, title)| titled(left(index), title)));
+    for group in &report.groups {
+        table.row([
+            Cell::new(group.kind.name()),
+            Cell::number(group.rows.to_string()),
+            Cell::number(optional(group.median_error)),
+            Cell::number(optional(group.p90_error)),
+            Cell::new(short(&group.group)),
+        ]);
+    }
+    table.lines()
+}
+
+fn short(name: &str) -> String {
+    if name.chars().count() <= GROUP_MAX {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(GROUP_MAX - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+fn worst(measures: &Measures<'_>) -> String {
+    let mut table = Table::default();
+    let titles = ["row", "measured", "predicted", "error", "warned of"];
+    let left = |index: usize| index == 0 || index == 4;
+    table.row(titles.into_iter().enumerate().map(|(index, title)| titled(left(index), title)));
+    for row in measures.worst_first.iter().take(WORST_MAX) {
+        table.row([
+            Cell::new(format!("{}:{}", row.group.file, row.scored.line)),
+            Cell::number(row.scored.measured.to_string()),
+            Cell::number(row.scored.predicted.to_string()),
+            Cell::number(signed(row)),
+            Cell::new(row.scored.warned.join(", ")).tone(Tone::Faint),
+        ]);
+    }
+    table.lines()
+}
+
+/// `+12.3 %` where the prediction is too high.
+pub(super) fn signed(row: &Row<'_>) -> String {
+    let error = row.ratio() - 1.0;
+    if error > 0.0 { format!("+{}", percent(error)) } else { percent(error) }
+}
+
+fn skipped(report: &Report) -> String {
+    let mut table = Table::default();
+    for group in &report.groups {
+        for row in &group.skipped {
+            table.row([
+                Cell::new(format!("{}:{}", group.file, row.row)),
+                Cell::new(&row.why).tone(Tone::Faint),
+            ]);
+        }
+    }
+    table.lines()
+}
