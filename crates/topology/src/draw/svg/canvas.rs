@@ -295,7 +295,7 @@ mod tests {
     fn text_that_does_not_fit_is_wrapped_and_then_cut() {
         let font = Font::plain(100, INK);
         assert_eq!(wrap("ConnectX-6 VPI HDR", 70, font), ["ConnectX-6", "VPI HDR"]);
-        assert_eq!(fit("unbreakable-long-name", 60, font), "unbreaka…");
+        assert_eq!(fit("unbreakable-long-name", 60, font), "unbreakab…");
         assert_eq!(escaped("a<b & \"c\"\u{1}"), "a&lt;b &amp; &quot;c&quot; ");
     }
 }

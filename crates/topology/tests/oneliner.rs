@@ -1,0 +1,196 @@
+//! One-liners: what is read, and how errors point at the column and name what exists.
+
+mod common;
+
+use common::{all, machine, refusal, topology};
+use weft_base::Diagnostic;
+use weft_catalogue::Catalogue;
+use weft_topology::{NodeKind, build, oneliner};
+
+/// Column, code, and whether message or hint contain all of `words`.
+fn assert_refused(line: &str, column: u32, code: &str, words: &[&str]) {
+    let finding: Diagnostic = refusal(line);
+    let place = finding.place.as_ref().expect("an error has a place");
+    assert_eq!((finding.code.name, place.column), (code, column), "{finding}");
+    let text = finding.to_string();
+    for word in words {
+        assert!(text.contains(word), "`{word}` is missing in: {text}");
+    }
+}
+
+#[test]
+fn every_example_of_the_reference_page_is_read_and_built() {
+    let page = include_str!("../../../docs/reference/one-liner.md");
+    let mut kind = None;
+    let mut counts = (0, 0);
+    for line in page.lines() {
+        if let Some(fence) = line.strip_prefix("```") {
+            kind = kind.is_none().then_some(fence);
+        } else if kind == Some("text") {
+            counts.0 += 1;
+            // The largest is built by the example `scale`; here its shape is enough.
+            let small = line.replace("16384 x", "64 x");
+            topology(&small);
+            machine(line);
+        } else if kind == Some("errors") {
+            counts.1 += 1;
+            refusal(line);
+        }
+    }
+    assert!(counts.0 >= 25 && counts.1 >= 8, "{counts:?}");
+}
+
+#[test]
+fn typos_name_the_nearest_device_at_its_column() {
+    assert_refused("8 h100-smx", 3, "unknown-name", &["`h100-smx`", "did you mean", "h100-sxm"]);
+    assert_refused("2 rtx-390", 3, "unknown-name", &["`rtx-3090`"]);
+    assert_refused("8 h100-sxm + 8 conectx-7", 16, "unknown-name", &["`conectx-7`", "connectx-7"]);
+    assert_refused("dgx-a10", 1, "unknown-name", &["`dgx-a100`"]);
+    assert_refused("8 h100-sxm @ nvswich3(4)", 14, "unknown-name", &["`nvswitch3`"]);
+    assert_refused("4 x dgx-h100 @ fat-tre", 16, "unknown-name", &["`fat-tree`"]);
+    assert_refused("4 x dgx-h100 @ fat-tree(switch qm9701)", 32, "unknown-name", &["`qm9701`"]);
+    assert_refused("8 ???", 3, "unknown-name", &["weft show --list"]);
+}
+
+#[test]
+fn a_slot_that_does_not_exist_is_refused_at_its_column() {
+    assert_refused("2 rtx-3090 @ pcie4x7", 14, "unknown-name", &["`pcie4x7`", "`pcie4x8`"]);
+    assert_refused("2 rtx-3090 @ pcie9x16", 14, "unknown-name", &["`pcie9x16`"]);
+    assert_refused("2 rtx-3090 @ pcie4x8(2)", 14, "one-liner-syntax", &["takes no count"]);
+}
+
+#[test]
+fn unfinished_lines_say_what_is_missing_and_where() {
+    assert_refused("8 h100-sxm @ nvswitch3(4", 25, "one-liner-syntax", &["expected `)`", "end of the line"]);
+    assert_refused("8 h100-sxm @ nvswitch3(", 24, "one-liner-syntax", &["expected a count"]);
+    assert_refused("8 h100-sxm @ nvswitch3(four)", 24, "one-liner-syntax", &["found `four`"]);
+    assert_refused("8 h100-sxm @", 13, "one-liner-syntax", &["expected a place"]);
+    assert_refused("8 h100-sxm +", 13, "one-liner-syntax", &["expected a device"]);
+    assert_refused("8", 2, "one-liner-syntax", &["expected a device"]);
+    assert_refused("", 1, "one-liner-syntax", &["expected a device"]);
+    assert_refused("4 x dgx-h100 @ fat-tree(leaf 64x400G", 37, "one-liner-syntax", &["expected `)`"]);
+    assert_refused("4 x dgx-h100 @ fat-tree(leaf)", 25, "one-liner-syntax", &["one value", "found nothing"]);
+    assert_refused("4 x dgx-h100 @ fat-tree()", 25, "one-liner-syntax", &["`leaf`"]);
+    assert_refused("dgx-a100 dgx-a100", 10, "one-liner-syntax", &["found `dgx-a100`"]);
+    assert_refused("0 h100-sxm", 1, "one-liner-syntax", &["found `0`"]);
+}
+
+#[test]
+fn columns_count_characters_not_bytes() {
+    assert_refused("8 h100-sxm @ nvswitch3(4) + 8 ñx7", 31, "unknown-name", &["`ñx7`"]);
+    assert_refused("\t 8 µµµ-gpu", 5, "unknown-name", &["`µµµ-gpu`"]);
+}
+
+#[test]
+fn a_system_is_no_part_of_a_server() {
+    assert_refused("2 dgx-a100", 3, "one-liner-syntax", &["whole server", "`2 x dgx-a100`"]);
+    assert_refused("dgx-a100 + 2 cx7", 1, "one-liner-syntax", &["whole server"]);
+}
+
+#[test]
+fn nothing_that_is_written_is_ignored() {
+    assert_refused("8 h100-sxm + 2 epyc-genoa @ pcie5x16", 29, "one-liner-syntax", &["a CPU"]);
+    assert_refused("2 rtx-3090 + nvlink-bridge @ pcie4x8", 30, "one-liner-syntax", &["a bridge"]);
+    assert_refused("4 cx7 @ nvswitch3(4)", 9, "impossible-machine", &["a NIC has no links"]);
+    assert_refused("8 a40 @ quantum-2-qm9700", 9, "one-liner-syntax", &["network switch", "fat-tree(switch"]);
+    assert_refused("8 a40 @ pcie-switch(9)", 9, "impossible-machine", &["9 switches for 8 devices"]);
+    assert_refused(
+        "8 a40 @ pcie-switch(4) + 2 cx6 @ pcie-switch(2)",
+        34,
+        "impossible-machine",
+        &["4 of the same"],
+    );
+    assert_refused("8 a40 @ pcie4x16 @ pcie4x8", 3, "impossible-machine", &["two PCIe branches"]);
+    assert_refused("2 rtx-3090 + 3 nvlink-bridge", 16, "impossible-machine", &["3 bridges for 2 GPUs"]);
+    assert_refused("4 x 8 a40 @ fat-tree", 13, "impossible-machine", &["have none"]);
+    assert_refused("2000 a40", 6, "impossible-machine", &["2000 devices do not fit one server"]);
+    assert_refused("4 a40 + 99 epyc-genoa", 12, "impossible-machine", &["99 CPUs"]);
+}
+
+#[test]
+fn the_leaf_rate_is_what_the_nics_run() {
+    let link = |line| machine(line).nics[0].link.clone();
+    assert_eq!(link("4 x dgx-h100 @ fat-tree(leaf 64x400G)"), None);
+    assert_eq!(link("4 x dgx-h100 @ fat-tree(leaf 64x200G)").as_deref(), Some("infiniband-ndr200"));
+    assert_eq!(link("4 x dgx-h100 @ fat-tree(leaf 64)"), None);
+    assert_refused(
+        "4 x dgx-h100 @ fat-tree(leaf 64x300G)",
+        30,
+        "impossible-machine",
+        &["300G", "it runs 400G, 200G"],
+    );
+    assert_refused("4 x dgx-h100 @ fat-tree(leaf 64x400)", 30, "one-liner-syntax", &["`64x400G`"]);
+    assert_refused("4 x dgx-h100 @ fat-tree(oversubscription 0:1)", 42, "one-liner-syntax", &["`2:1`"]);
+    assert_refused("4 x dgx-h100 @ fat-tree(width 3)", 25, "one-liner-syntax", &["no option"]);
+}
+
+#[test]
+fn parts_of_one_model_keep_their_own_places() {
+    let machine = machine("2 rtx-3090 @ pcie4x16 + 2 rtx-3090 @ pcie4x8");
+    let seats: Vec<_> =
+        machine.pcie.iter().map(|branch| (branch.device_lanes, branch.gpus.clone())).collect();
+    assert_eq!(seats, [(Some(16), vec![0, 1]), (Some(8), vec![2, 3])]);
+}
+
+#[test]
+fn devices_are_spread_evenly_over_sockets_and_switches() {
+    let groups = |line: &str| -> Vec<(u16, usize)> {
+        machine(line).pcie.iter().map(|branch| (branch.socket, branch.gpus.len())).collect()
+    };
+    assert_eq!(groups("5 a40"), [(0, 3), (1, 2)]);
+    assert_eq!(groups("6 a40 @ pcie-switch(4)"), [(0, 2), (0, 1), (1, 2), (1, 1)]);
+    assert_eq!(groups("1 a40 + 2 epyc-milan"), [(0, 1)]);
+}
+
+#[test]
+fn a_superchip_hangs_off_its_cpu_unless_a_port_is_asked_for() {
+    let coherent = topology("1 gh200-96gb + 1 grace");
+    let gpu = all(&coherent, NodeKind::Gpu)[0];
+    let (_, link) = coherent.links_from(gpu).next().expect("a link");
+    assert_eq!(coherent.kind(link.kind).name, "nvlink-c2c");
+}
+
+#[test]
+fn a_cluster_is_named_after_what_was_written() {
+    let cluster = machine("2048 x dgx-h100 @ rail-optimized");
+    assert_eq!(cluster.host.count, 2048);
+    assert!(cluster.title.starts_with("2,048 × NVIDIA DGX H100"), "{}", cluster.title);
+    let error = build(&machine("9000000 x dgx-h100"), Catalogue::embedded()).expect_err("too large");
+    assert!(error.to_string().contains("devices are more than"), "{error}");
+}
+
+#[test]
+fn any_text_is_read_or_refused_at_a_place_within_it() {
+    use proptest::prelude::*;
+    let word = prop_oneof![
+        Just("8".to_owned()),
+        Just("x".into()),
+        Just("+".into()),
+        Just("@".into()),
+        Just("(".into()),
+        Just(")".into()),
+        Just(",".into()),
+        Just("h100-sxm".into()),
+        Just("nvswitch3".into()),
+        Just("pcie5x16".into()),
+        Just("mesh".into()),
+        Just("dgx-a100".into()),
+        Just("fat-tree".into()),
+        Just("leaf".into()),
+        Just("64x400G".into()),
+        Just("cx7".into()),
+        Just("nvlink-bridge".into()),
+        ".{0,6}",
+    ];
+    proptest!(ProptestConfig::with_cases(400), |(words in prop::collection::vec(word, 0..9))| {
+        let line = words.join(" ");
+        match oneliner::parse(&line, Catalogue::embedded()) {
+            Ok(machine) => { let _ = build(&machine, Catalogue::embedded()); }
+            Err(finding) => {
+                let place = finding.place.expect("a place");
+                let end = u32::try_from(line.chars().count()).unwrap() + 1;
+                prop_assert!(place.column >= 1 && place.column + place.length <= end + 1);
+            }
+        }
+    });
+}
