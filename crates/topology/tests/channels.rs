@@ -33,7 +33,7 @@ fn a_short_board_needs_no_retimer_and_a_riser_at_pcie_5_does() {
         assert_eq!(only.parts.iter().map(|(_, _, loss)| *loss).sum::<weft_base::Loss>(), only.loss);
     }
     let budgets = channel_budgets(&long, pcie5, catalogue).expect("known parts");
-    assert!(budgets.iter().any(|stretch| stretch.needs_retimer()), "{budgets:?}");
+    assert!(budgets.iter().any(weft_topology::ChannelBudget::needs_retimer), "{budgets:?}");
 }
 
 #[test]

@@ -57,19 +57,25 @@ pub(super) fn fabric(topology: &Topology, nodes: &[NodeId]) -> Fabric {
     let mut banks: Vec<Bank> =
         by_gpus.into_iter().filter_map(|(gpus, switches)| bank(topology, gpus, switches)).collect();
     banks.sort_by_key(|bank| bank.switches.first().copied());
-    let mut trunks = Vec::new();
-    for (a, lower) in banks.iter().enumerate() {
-        for (b, upper) in banks.iter().enumerate().skip(a + 1) {
-            let between = lower
-                .switches
-                .iter()
-                .flat_map(|switch| ends(topology, *switch, NodeKind::GpuSwitch))
-                .filter(|(end, _)| upper.switches.contains(end))
-                .map(|(_, link)| link);
-            trunks.extend(Tie::of(between).map(|tie| (a, b, tie)));
+    let trunks = trunks(topology, &banks);
+    Fabric { banks, trunks, direct: direct(topology, nodes) }
+}
+
+/// Links between switches of different banks, taken together by banks.
+fn trunks(topology: &Topology, banks: &[Bank]) -> Vec<(usize, usize, Tie)> {
+    let numbered = banks.iter().enumerate();
+    let bank_of: BTreeMap<NodeId, usize> =
+        numbered.flat_map(|(index, bank)| bank.switches.iter().map(move |switch| (*switch, index))).collect();
+    let mut between: BTreeMap<(usize, usize), Vec<&Link>> = BTreeMap::new();
+    for (switch, a) in &bank_of {
+        for (end, link) in ends(topology, *switch, NodeKind::GpuSwitch) {
+            if let Some(b) = bank_of.get(&end).filter(|b| a < b) {
+                between.entry((*a, *b)).or_default().push(link);
+            }
         }
     }
-    Fabric { banks, trunks, direct: direct(topology, nodes) }
+    let tied = between.into_iter().map(|((a, b), links)| Some((a, b, Tie::of(links.into_iter())?)));
+    tied.flatten().collect()
 }
 
 fn bank(topology: &Topology, gpus: Vec<NodeId>, switches: Vec<NodeId>) -> Option<Bank> {

@@ -38,8 +38,7 @@ pub fn svg(topology: &Topology, options: &Options<'_>) -> String {
         ([nodes], _) => host::draw(topology, options, nodes, &mut legend),
         (hosts, Some(network)) => cluster::draw(topology, options, hosts, &network, &mut legend),
         (hosts, None) => {
-            let outside: Vec<NodeId> = topology.of_kind(NodeKind::GpuSwitch).collect();
-            let joined = fabric(topology, &outside);
+            let joined = fabric(topology, &rack_switches(topology));
             rack::draw(topology, options, hosts, &joined, &mut legend)
         }
     };
@@ -83,6 +82,7 @@ fn subtitle(topology: &Topology, options: &Options<'_>) -> Vec<String> {
     if topology.hosts() > 1 {
         parts.push(format!("{} hosts", super::thousands(topology.hosts() as usize)));
     }
+    parts.extend(racks(topology));
     for kind in [
         NodeKind::Gpu,
         NodeKind::Nic,
@@ -94,6 +94,18 @@ fn subtitle(topology: &Topology, options: &Options<'_>) -> Vec<String> {
         parts.extend(options.inventory(topology, kind));
     }
     parts
+}
+
+/// `16 GPU fabrics of 72 GPUs, 900 GB/s per GPU`, where several hosts share one and there are several.
+fn racks(topology: &Topology) -> Option<String> {
+    let fabric = fabric(topology, &rack_switches(topology));
+    let first = fabric.banks.first().filter(|_| fabric.banks.len() > 1)?;
+    let count = super::thousands(fabric.banks.len());
+    Some(format!("{count} GPU fabrics of {} GPUs, {} per GPU", first.gpus.len(), first.tie.rate))
+}
+
+fn rack_switches(topology: &Topology) -> Vec<NodeId> {
+    topology.of_kind(NodeKind::GpuSwitch).filter(|node| topology.node(*node).host.is_none()).collect()
 }
 
 /// Joins the parts into lines of at most `width`.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::fabric::{Fabric, fabric};
+use super::fabric::{Bank, Fabric, fabric};
 use super::layout::{Hang, by_host, trees};
 use super::network::{Network, Pod, network, uplink};
 use super::{Options, bundle, local_name, thousands};
@@ -103,21 +103,22 @@ fn ties(out: &mut String, topology: &Topology, options: &Options<'_>, fabric: &F
         return;
     }
     push(out, indent, "between GPUs");
-    for bank in &fabric.banks {
-        let kind = topology.kind(bank.tie.kind);
+    let described = |bank: &Bank| {
         let model = bank.switches.first().and_then(|switch| options.model(topology, *switch));
-        push(
-            out,
-            indent + 1,
-            &format!(
-                "{} × {} join {} GPUs: {} from each, {}",
-                bank.switches.len(),
-                model.unwrap_or_else(|| "GPU switch".to_owned()),
-                bank.gpus.len(),
-                bundle(kind, bank.tie.count),
-                bank.tie.rate
-            ),
-        );
+        format!(
+            "{} × {} join {} GPUs: {} from each, {}",
+            bank.switches.len(),
+            model.unwrap_or_else(|| "GPU switch".to_owned()),
+            bank.gpus.len(),
+            bundle(topology.kind(bank.tie.kind), bank.tie.count),
+            bank.tie.rate
+        )
+    };
+    let lines: Vec<String> = fabric.banks.iter().map(described).collect();
+    for alike in lines.chunk_by(|a, b| a == b) {
+        let times =
+            if alike.len() > 1 { format!("{} times ", thousands(alike.len())) } else { String::new() };
+        push(out, indent + 1, &format!("{times}{}", alike[0]));
     }
     for (_, _, tie) in &fabric.trunks {
         let links = bundle(topology.kind(tie.kind), tie.count);

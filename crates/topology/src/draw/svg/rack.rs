@@ -12,6 +12,8 @@ use crate::graph::{NodeId, Topology};
 const SPACE: (i32, i32) = (24, 46);
 const BAR: i32 = 64;
 const WIDEST: i32 = 1580;
+/// Hosts that nothing joins, drawn one by one; of more the first stands for all.
+const MOST_TILES: usize = 32;
 /// Racks drawn of a row of them; the others are counted.
 const MOST_RACKS: usize = 4;
 
@@ -27,11 +29,12 @@ pub(super) fn draw(
     legend: &mut Legend,
 ) -> Picture {
     match rack.banks.as_slice() {
-        [bank] if bank.switches.iter().all(|switch| topology.node(*switch).host.is_none()) => {
-            round_a_bar(topology, options, hosts, bank, legend)
+        [] if hosts.len() > MOST_TILES => {
+            let Tile { canvas, width, height, .. } = stack(topology, &hosts[0], hosts.len(), false, legend);
+            Picture { canvas, width, height }
         }
         [] => grid(topology, hosts, legend),
-        [first, ..] if topology.node(first.switches[0]).host.is_some() => grid(topology, hosts, legend),
+        [bank] => round_a_bar(topology, options, hosts, bank, legend),
         banks => racks(topology, options, hosts, banks, legend),
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use weft_base::Rate;
 use weft_catalogue::LinkFamily;
 
-use super::{Drawing, PAD, SOFT};
+use super::{Drawing, GPU, PAD, SOFT};
 use crate::draw::fabric::{Bank, Fabric, Tie};
 use crate::draw::svg::canvas::{
     Anchor, Area, Font, INK, PAPER, colours, fit, int, lighter, stroke, text_width,
 };
 use crate::draw::{bundle, local_name};
-use crate::graph::NodeId;
+use crate::graph::{NodeId, Topology};
 
 const BAR: i32 = 52;
 /// Between a bar and the panels below it.
@@ -47,6 +47,22 @@ fn most_apart(fabric: &Fabric) -> i32 {
     int(apart.max().unwrap_or(0))
 }
 
+/// GPUs that reach each other over direct links that carry data.
+fn groups(topology: &Topology, fabric: &Fabric) -> Vec<Vec<NodeId>> {
+    let carries = |tie: &Tie| topology.kind(tie.kind).family != LinkFamily::DisplayBridge;
+    let mut groups: Vec<Vec<NodeId>> = Vec::new();
+    for (a, b, _) in fabric.direct.iter().filter(|(_, _, tie)| carries(tie)) {
+        let (with, without): (Vec<_>, Vec<_>) =
+            groups.into_iter().partition(|group| group.contains(a) || group.contains(b));
+        let mut joined: Vec<NodeId> = with.into_iter().flatten().chain([*a, *b]).collect();
+        joined.sort();
+        joined.dedup();
+        groups = without;
+        groups.push(joined);
+    }
+    groups
+}
+
 /// The rate of one GPU's links together, where each pair is joined alike.
 fn whole_mesh(fabric: &Fabric) -> Option<Rate> {
     let gpus = order(fabric).len();
@@ -67,7 +83,28 @@ impl Drawing<'_> {
         for (a, b, tie) in &fabric.trunks {
             self.trunk(bars[*a], bars[*b], *tie);
         }
+        self.islands(fabric);
         self.arcs(fabric);
+    }
+
+    /// Where direct links tie several groups of GPUs, a box behind each group.
+    fn islands(&mut self, fabric: &Fabric) {
+        let groups = groups(self.topology, fabric);
+        if groups.len() < 2 {
+            return;
+        }
+        let (_, tint) = colours(LinkFamily::GpuFabric);
+        for group in groups {
+            let places: Vec<Area> = group.iter().filter_map(|gpu| self.areas.get(gpu)).copied().collect();
+            let left = places.iter().map(|area| area.x).min().unwrap_or(0) - 6;
+            let right = places.iter().map(|area| area.right()).max().unwrap_or(0) + 6;
+            let between = |area: &Area| (left..right).contains(&area.centre()) && area.y == self.rows.gpu;
+            if self.areas.values().filter(|area| between(area)).count() == group.len() {
+                let box_area = Area::new(left, self.rows.gpu - 6, right - left, places[0].height + 12);
+                let title = format!("{} GPUs tied to each other", group.len());
+                self.under.panel(box_area, 9, tint, lighter(LinkFamily::GpuFabric), &title);
+            }
+        }
     }
 
     /// The bar of a bank, over the GPUs that it joins, with a bundle down to each.
@@ -159,7 +196,11 @@ impl Drawing<'_> {
             self.lines.path(&way, colour, stroke(tie.rate), frames, &title);
             self.legend.note_shade(self.topology, *tie, &what, lesser);
             if labelled {
-                let text = format!("{links}, {}", tie.rate);
+                // Beside another one a label must stay over its own cards.
+                let whole = format!("{links}, {}", tie.rate);
+                let room = right - left + GPU.0;
+                let fits = fabric.direct.len() == 1 || text_width(&whole, DETAIL) <= room;
+                let text = if fits { whole } else { tie.rate.to_string() };
                 let height = if apart == 1 { rise - 6 } else { rise };
                 let point = (left + radius, y - height - 8);
                 self.boxes.text(point, Anchor::Middle, DETAIL, &text);
