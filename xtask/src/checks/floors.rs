@@ -1,6 +1,6 @@
 //! The floors: which crate may use which.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::finding::Finding;
 use crate::house::House;
@@ -127,6 +127,34 @@ fn of_package(package: &Package) -> Vec<Finding> {
     found
 }
 
+const DRAWING: &str = "ARCHITECTURE.md";
+
+/// The table of ARCHITECTURE.md has every crate that exists, with what it may use.
+pub fn drawing(house: &House) -> Result<Vec<Finding>> {
+    let text = house.text(DRAWING).context("there is no ARCHITECTURE.md")?;
+    let members: Vec<&str> = house.metadata.members().filter_map(|package| short(&package.name)).collect();
+    Ok(undrawn(text, &members))
+}
+
+fn undrawn(text: &str, members: &[&str]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for floor in FLOORS.iter().filter(|floor| members.contains(&floor.name)) {
+        let cell = format!("| `{}` |", floor.name);
+        let row = text.lines().find(|line| line.starts_with("| ") && line.contains(&cell));
+        let Some(uses) = row.and_then(|row| row.trim_end_matches(" |").rsplit("| ").next()) else {
+            found.push(Finding::new(DRAWING, format!("has no row for `{}`", floor.name)));
+            continue;
+        };
+        let built: Vec<&str> = floor.uses.iter().copied().filter(|used| members.contains(used)).collect();
+        let expected = if built.is_empty() { "–".to_owned() } else { built.join(" ") };
+        if uses != expected && uses != "all below" {
+            let message = format!("says `{}` may use `{uses}`; the floors say `{expected}`", floor.name);
+            found.push(Finding::new(DRAWING, message));
+        }
+    }
+    found
+}
+
 /// `topology` of `weft-topology`; `None` for a package of others.
 fn short(package: &str) -> Option<&str> {
     match package {
@@ -181,6 +209,14 @@ mod tests {
         assert_eq!(findings(&Metadata { packages: vec![kube.clone()] }).len(), 1);
         kube.default_member = false;
         assert_eq!(findings(&Metadata { packages: vec![kube] }).len(), 0);
+    }
+
+    #[test]
+    fn a_drawing_that_differs_is_found() {
+        let count = |text: &str| undrawn(text, &["base", "catalogue"]).len();
+        assert_eq!(count("| 0 | `base` | x | – |\n| 1 | `catalogue` | y | base |"), 0);
+        assert_eq!(count("| 0 | `base` | x | – |\n| 1 | `catalogue` | y | – |"), 1);
+        assert_eq!(count("| 0 | `base` | x | – |"), 1);
     }
 
     #[test]

@@ -48,6 +48,7 @@ macro_rules! checks {
 
 checks! {
     floors: floors::check,
+    floors_are_drawn: floors::drawing,
     file_lengths: sizes::lengths,
     file_sizes: sizes::bytes,
     function_lengths: functions::check,

@@ -2,13 +2,14 @@
 
 mod catalogue;
 mod diagnostics;
+mod json;
 mod machine_file;
 mod table;
 
 use anyhow::{Context, Result};
 use weft_catalogue::Catalogue;
 
-use crate::house::House;
+use crate::house::{House, Text};
 
 /// A generated page.
 pub struct Page {
@@ -26,9 +27,12 @@ pub fn pages(house: &House) -> Result<Vec<Page>> {
     let texts: Vec<_> = house.sources().collect();
     let machine = texts.iter().find(|text| text.path == machine_file::SOURCE);
     let machine = machine.with_context(|| format!("{} does not exist", machine_file::SOURCE))?;
+    let is_schema = |text: &&Text| text.path.starts_with(json::FOLDER) && text.has_extension("json");
+    let schemas: Vec<&Text> = house.texts.iter().filter(is_schema).collect();
     Ok(vec![
         Page { path: "docs/reference/diagnostics.md", text: diagnostics::page(&texts)? },
         Page { path: "docs/reference/machine-file.md", text: machine_file::page(machine)? },
+        Page { path: "docs/reference/json.md", text: json::page(&schemas)? },
         Page { path: "docs/reference/catalogue.md", text: catalogue::page(Catalogue::embedded())? },
     ])
 }
