@@ -16,13 +16,8 @@ the portable build needs cargo-zigbuild and zig; both come as wheels:
     python3 -m venv target/zig && . target/zig/bin/activate && pip install cargo-zigbuild ziglang
 (and `rustup target add x86_64-unknown-linux-gnu` on other machines)";
 
-/// What is written beside the binary: its arguments, and the file that they fill.
-const BESIDE: &[(&[&str], &str)] = &[
-    (&["completions", "bash"], "weft.bash"),
-    (&["completions", "zsh"], "_weft"),
-    (&["completions", "fish"], "weft.fish"),
-    (&["man"], "weft.1"),
-];
+/// Shells, and where each looks for completions of `weft`.
+const COMPLETIONS: &[(&str, &str)] = &[("bash", "weft.bash"), ("zsh", "_weft"), ("fish", "weft.fish")];
 
 /// Builds everything into `target/dist`; whether the binary is portable.
 pub fn run(root: &Path) -> Result<bool> {
@@ -34,14 +29,28 @@ pub fn run(root: &Path) -> Result<bool> {
     std::fs::create_dir_all(&folder)?;
     let binary = folder.join("weft");
     std::fs::copy(&built, &binary).with_context(|| format!("failed to copy to {}", binary.display()))?;
-    for (arguments, file) in BESIDE {
-        let output =
-            Command::new(&binary).args(*arguments).output().context("failed to run the new binary")?;
-        ensure!(output.status.success(), "`weft {}` failed", arguments.join(" "));
-        std::fs::write(folder.join(file), output.stdout)?;
+    for (shell, file) in COMPLETIONS {
+        std::fs::write(folder.join(file), output(&binary, &["completions", shell])?)?;
     }
-    println!("{}: weft, completions and man page", folder.display());
+    let manual = output(&binary, &["man"])?;
+    for command in commands(&manual) {
+        std::fs::write(folder.join(format!("weft-{command}.1")), output(&binary, &["man", command])?)?;
+    }
+    std::fs::write(folder.join("weft.1"), manual)?;
+    println!("{}: weft, completions and manual pages", folder.display());
     Ok(true)
+}
+
+/// What the new binary prints.
+fn output(binary: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(binary).args(arguments).output().context("failed to run the new binary")?;
+    ensure!(output.status.success(), "`weft {}` failed", arguments.join(" "));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The commands that have a page of their own, as the manual refers to them: `weft\-show(1)`.
+fn commands(manual: &str) -> impl Iterator<Item = &str> {
+    manual.lines().filter_map(|line| line.strip_prefix("weft\\-")?.strip_suffix("(1)"))
 }
 
 fn build(root: &Path) -> Result<PathBuf> {
@@ -59,4 +68,15 @@ fn build(root: &Path) -> Result<PathBuf> {
 /// Where cargo builds.
 fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_names_the_commands() {
+        let manual = ".SH NAME\nweft \\- a toolkit\n.TP\nweft\\-show(1)\nWhat is it\n.TP\nweft\\-man(1)\n";
+        assert_eq!(commands(manual).collect::<Vec<_>>(), ["show", "man"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Tasks for developers: `cargo xtask tidy | codegen | glibc BINARY | dist`.
+//! Tasks for developers: `cargo xtask tidy | codegen | glibc BINARY | dist | instructions BINARY`.
 //!
 //! `tidy` holds the rules of the house; each of its checks is also a test of this package, so that
 //! `cargo test` runs them. A check takes text and gives findings, and has a test with bad text: one that
@@ -20,6 +20,7 @@ mod dist;
 mod finding;
 mod glibc;
 mod house;
+mod instructions;
 mod metadata;
 mod rust;
 
@@ -36,7 +37,8 @@ usage: cargo xtask TASK
   tidy          check the rules of the house
   codegen       write the generated pages of docs/reference
   glibc BINARY  check which glibc a binary needs, and its size
-  dist          build the portable binary, completions and man page into target/dist
+  dist          build the portable binary, completions and manual pages into target/dist
+  instructions BINARY  count what everyday commands take, where valgrind is
 ";
 
 fn main() -> ExitCode {
@@ -46,6 +48,9 @@ fn main() -> ExitCode {
         ["tidy"] => tidy(),
         ["codegen"] => write_generated(),
         ["glibc", binary] => glibc::run(Path::new(binary)),
+        ["instructions", binary] => std::path::absolute(binary)
+            .map_err(Into::into)
+            .and_then(|binary| instructions::run(&binary, &house::root())),
         ["dist"] => dist::run(&house::root()),
         _ => {
             eprint!("{USAGE}");
