@@ -103,6 +103,24 @@ fn commands(readme: &str, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
     found
 }
 
+const ACCURACY: &str = "docs/models/accuracy.md";
+
+/// What the README quotes of the measured errors stands on the page that `weft validate` writes.
+pub fn quotes(house: &House) -> Result<Vec<Finding>> {
+    let readme = house.text("README.md").unwrap_or_default();
+    Ok(misquoted(readme, house.text(ACCURACY).unwrap_or_default()))
+}
+
+fn misquoted(readme: &str, page: &str) -> Vec<Finding> {
+    let plain = page.replace("**", "");
+    let quoted =
+        readme.lines().enumerate().filter_map(|(index, line)| Some((index + 1, line.strip_prefix("> ")?)));
+    let wrong = quoted.filter(|(_, quote)| !plain.contains(quote));
+    wrong
+        .map(|(line, _)| Finding::at("README.md", line, format!("quotes what {ACCURACY} does not say")))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +140,13 @@ mod tests {
         );
         let found = dangling(&page, |path| ["docs/concepts/a.md", "README.md"].contains(&path));
         assert_eq!(found, [Finding::at("docs/models/nccl.md", 1, "the link to `b.md` leads nowhere")]);
+    }
+
+    #[test]
+    fn a_stale_quote_is_found() {
+        let page = "**bandwidth median error 2.7 %; 0 skipped.**\n";
+        assert_eq!(misquoted("Text.\n> bandwidth median error 2.7 %; 0 skipped.\n", page).len(), 0);
+        assert_eq!(misquoted("> bandwidth median error 2.5 %\n", page).len(), 1);
     }
 
     #[test]

@@ -64,6 +64,7 @@ checks! {
     docs_are_linked: docs::summary,
     links_lead_somewhere: docs::links,
     readme_commands_exist: docs::readme,
+    readme_quotes_hold: docs::quotes,
     manifests: manifests::packages,
     dependencies_say_why: manifests::dependencies,
     no_linker_is_set: manifests::cargo_config,
