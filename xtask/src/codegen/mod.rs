@@ -4,6 +4,7 @@ mod catalogue;
 mod diagnostics;
 mod json;
 mod machine_file;
+mod pictures;
 mod table;
 
 use anyhow::{Context, Result};
@@ -29,10 +30,12 @@ pub fn pages(house: &House) -> Result<Vec<Page>> {
     let machine = machine.with_context(|| format!("{} does not exist", machine_file::SOURCE))?;
     let is_schema = |text: &&Text| text.path.starts_with(json::FOLDER) && text.has_extension("json");
     let schemas: Vec<&Text> = house.texts.iter().filter(is_schema).collect();
-    Ok(vec![
+    let mut pages = vec![
         Page { path: "docs/reference/diagnostics.md", text: diagnostics::page(&texts)? },
         Page { path: "docs/reference/machine-file.md", text: machine_file::page(machine)? },
         Page { path: "docs/reference/json.md", text: json::page(&schemas)? },
         Page { path: "docs/reference/catalogue.md", text: catalogue::page(Catalogue::embedded())? },
-    ])
+    ];
+    pages.extend(pictures::pages(Catalogue::embedded())?);
+    Ok(pages)
 }
