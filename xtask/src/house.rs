@@ -88,8 +88,15 @@ impl House {
     }
 }
 
-/// Folders that hold what tools made, or what is no part of the project.
-const OUTSIDE: [&str; 6] = [".git", "target", "corpus", "artifacts", "node_modules", "book"];
+/// Folders that hold what tools made, wherever they lie.
+const MADE_ANYWHERE: [&str; 3] = [".git", "target", "node_modules"];
+/// Folders that hold what tools made, at this place.
+const MADE_HERE: [&str; 3] = ["fuzz/corpus", "fuzz/artifacts", "book"];
+
+fn is_made(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    MADE_ANYWHERE.contains(&name) || MADE_HERE.contains(&path)
+}
 
 /// Paths of all files that belong to the project, sorted.
 fn files(root: &Path) -> Result<Vec<String>> {
@@ -97,17 +104,33 @@ fn files(root: &Path) -> Result<Vec<String>> {
     while let Some(folder) = open.pop() {
         for entry in folder.read_dir().with_context(|| format!("failed to list {}", folder.display()))? {
             let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
-                if !OUTSIDE.contains(&name.as_str()) {
-                    open.push(path);
-                }
-            } else {
-                let inside = path.strip_prefix(root)?;
-                found.push(inside.to_string_lossy().replace('\\', "/"));
+            let inside = path.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
+            if !path.is_dir() {
+                found.push(inside);
+            } else if !is_made(&inside) {
+                open.push(path);
             }
         }
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tools_made_is_no_part_of_the_house() {
+        for path in ["target", "fuzz/target", "fuzz/corpus", ".git"] {
+            assert!(is_made(path), "{path}");
+        }
+        for path in ["crates/formats/tests/corpus", "crates/targets", "docs"] {
+            assert!(!is_made(path), "{path}");
+        }
+        let files = files(&root()).unwrap();
+        assert!(
+            files.contains(&"Cargo.toml".to_owned()) && !files.iter().any(|path| path.contains("/.git/"))
+        );
+    }
 }
