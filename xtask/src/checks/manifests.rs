@@ -41,17 +41,17 @@ pub fn dependencies(house: &House) -> Result<Vec<Finding>> {
     let path = "Cargo.toml";
     let text = house.text(path).context("the workspace has no Cargo.toml")?;
     let mut found = unexplained(text);
-    let used: Vec<&str> = house
-        .metadata
-        .members()
-        .flat_map(|package| package.needs.iter().map(|(name, _)| name.as_str()))
-        .collect();
-    let table = parse(path, text)?;
-    let listed = table.get("workspace").and_then(|workspace| workspace.get("dependencies"));
+    let needs = house.metadata.members().flat_map(|package| &package.needs);
+    let used: Vec<&str> = needs.map(|(name, _)| name.as_str()).collect();
+    found.extend(unused(&parse(path, text)?, &used));
+    Ok(found)
+}
+
+fn unused(manifest: &Table, used: &[&str]) -> Vec<Finding> {
+    let listed = manifest.get("workspace").and_then(|workspace| workspace.get("dependencies"));
     let names = listed.and_then(Value::as_table).into_iter().flat_map(Table::keys);
     let unused = names.filter(|name| !used.contains(&name.as_str()));
-    found.extend(unused.map(|name| Finding::new(path, format!("no crate uses the dependency `{name}`"))));
-    Ok(found)
+    unused.map(|name| Finding::new("Cargo.toml", format!("no crate uses the dependency `{name}`"))).collect()
 }
 
 fn unexplained(text: &str) -> Vec<Finding> {
@@ -119,6 +119,13 @@ mod tests {
         let text = "[workspace.dependencies]\nown = { path = \"x\" }\n\n# Why.\na = \"1\"\nb = \"1\"\n\nc = \"1\"\n[other]\nd = 1\n";
         let found = unexplained(text);
         assert_eq!(found.iter().map(|found| found.place.as_str()).collect::<Vec<_>>(), ["Cargo.toml:8"]);
+    }
+
+    #[test]
+    fn an_unused_dependency_is_found() {
+        let manifest = "[workspace.dependencies]\nserde = \"1\"\nrand = \"1\"".parse().unwrap();
+        assert_eq!(unused(&manifest, &["serde", "rand"]).len(), 0);
+        assert_eq!(unused(&manifest, &["serde"]).len(), 1);
     }
 
     #[test]
