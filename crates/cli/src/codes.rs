@@ -47,7 +47,8 @@ pub const NO_SUCH_GPU: Code = Code {
 /// An algorithm that NCCL would refuse.
 pub const ALGORITHM_UNUSABLE: Code = Code {
     name: "algorithm-unusable",
-    explanation: "The algorithm given with `--algorithm` does not exist for this collective, or needs hardware that the         machine lacks: NVLS needs NVSwitches that reduce. The prediction is of NCCL's own choice instead.",
+    explanation: "The algorithm given with `--algorithm` does not exist for this collective, or needs hardware that the \
+        machine lacks: NVLS needs NVSwitches that reduce. The prediction is of NCCL's own choice instead.",
 };
 
 /// A term that nothing in the catalogue or the codes matches.

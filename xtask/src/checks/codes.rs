@@ -35,6 +35,26 @@ fn unlisted(texts: &[&Text]) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
+/// Paragraphs that are no text for a reader.
+pub fn explained(house: &House) -> Result<Vec<Finding>> {
+    unexplained(&house.sources().collect::<Vec<_>>())
+}
+
+fn unexplained(texts: &[&Text]) -> Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    for text in texts {
+        for code in rust::code_constants(&text.parse_rust()?) {
+            let explanation = &code.explanation;
+            let whole = explanation.len() > 40 && explanation.ends_with('.');
+            if !whole || explanation.contains("  ") || explanation.contains('\n') {
+                let message = format!("the paragraph of `{}` is not whole sentences in one line", code.name);
+                found.push(Finding::at(&text.path, code.line, message));
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Codes that no test mentions, by name or by constant.
 pub fn tested(house: &House) -> Result<Vec<Finding>> {
     let mut tests = String::new();
@@ -104,6 +124,18 @@ mod tests {
             count(&[code, twice, ("crates/a/src/lib.rs", "const CODES: &[Code] = &[ROW_CUT, B];")]),
             1
         );
+    }
+
+    #[test]
+    fn a_paragraph_with_gaps_is_found() {
+        let count = |explanation: &str| {
+            let source = format!("const A: Code = Code {{ name: \"a\", explanation: \"{explanation}\" }};");
+            unexplained(&[&Text::new("crates/a/src/lib.rs", &source)]).unwrap().len()
+        };
+        assert_eq!(count("A row ends before the last device of the header."), 0);
+        assert_eq!(count("A row ends before the last   device of the header."), 1);
+        assert_eq!(count("A row ends before the last device of the header"), 1);
+        assert_eq!(count("Too short."), 1);
     }
 
     #[test]

@@ -59,6 +59,7 @@ checks! {
     facts_have_sources: facts::check,
     sources_are_used: facts::sources,
     codes_are_listed: codes::listed,
+    codes_are_explained: codes::explained,
     codes_are_tested: codes::tested,
     generated_pages_fresh: generated::check,
     docs_are_linked: docs::summary,
