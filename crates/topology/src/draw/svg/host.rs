@@ -65,10 +65,12 @@ pub(super) fn draw(
 ) -> Picture {
     let hangs = trees(topology, nodes);
     let mut sockets = seat(topology, &hangs);
+    // Only two sockets are joined by a line between them; more have a rail below.
+    let between = if sockets.len() == 2 { BETWEEN_SOCKETS } else { BETWEEN_SOCKETS / 2 };
     let mut x = 0;
     for socket in &mut sockets {
         socket.settle(x);
-        x += socket.width + BETWEEN_SOCKETS;
+        x += socket.width + between;
     }
     let fabric = fabric(topology, nodes);
     let above = ties::height(&fabric);
@@ -86,7 +88,7 @@ pub(super) fn draw(
     for layer in [&drawing.under, &drawing.lines, &drawing.boxes] {
         canvas.place(layer, (0, 0));
     }
-    Picture { canvas, width: x - BETWEEN_SOCKETS, height }
+    Picture { canvas, width: x - between, height }
 }
 
 /// One panel for each CPU, and one for all that leads to no CPU.
@@ -117,7 +119,7 @@ fn seat<'a>(topology: &Topology, hangs: &'a [Hang]) -> Vec<Socket<'a>> {
 
 impl<'a> Socket<'a> {
     fn new(topology: &Topology, cpu: Option<NodeId>, memory: Option<&'a Hang>, order: &[&'a Hang]) -> Self {
-        let columns: Vec<Column<'a>> = order.iter().map(|hang| Column::of(topology, hang, 0)).collect();
+        let columns = Column::all(topology, order, 0);
         Self { cpu, memory, columns, x: 0, width: 0 }
     }
 
@@ -224,9 +226,14 @@ impl Drawing<'_> {
             self.link(column.hang.up, (area.centre(), floor), area.y);
         }
         let node = column.hang.node;
-        let name = local_name(self.topology, node);
+        let many = column.count > 1;
+        let name = if many { format!("{} NICs", column.count) } else { local_name(self.topology, node) };
         let model = self.options.model(self.topology, node).unwrap_or_else(|| "model unknown".to_owned());
         let (colour, tint) = colours(LinkFamily::Network);
+        if many {
+            let behind = Area::new(area.x + 4, area.y + 4, area.width, area.height);
+            self.boxes.panel(behind, 6, tint, colour, "");
+        }
         self.boxes.panel(area, 6, tint, colour, &format!("{name}: {model}"));
         let short = self.options.short_model(self.topology, node).unwrap_or_else(|| "unknown".to_owned());
         self.boxes.label(area, (&name, NIC_NAME), (&short, MODEL));

@@ -7,6 +7,8 @@ use crate::graph::{NodeKind, Topology};
 
 /// Between neighbours.
 pub(super) const GAP: i32 = 10;
+/// NICs beside each other that are drawn one by one.
+const MOST_NICS: usize = 8;
 /// Room beside the NICs of a switch for its way up.
 const WAY_UP: i32 = 22;
 /// Between rows, for lines.
@@ -20,6 +22,8 @@ pub(super) struct Column<'a> {
     pub x: i32,
     pub width: i32,
     pub below: Vec<Column<'a>>,
+    /// NICs that this one stands for, itself among them.
+    pub count: usize,
     /// How wide the NICs below a switch are; they push its way up aside.
     nics: i32,
 }
@@ -30,7 +34,7 @@ impl<'a> Column<'a> {
         let kind = topology.node(hang.node).kind;
         let is_switch = kind == NodeKind::PcieSwitch;
         let depth = depth + usize::from(is_switch);
-        let mut below: Vec<Self> = hang.below.iter().map(|hang| Self::of(topology, hang, depth)).collect();
+        let mut below = Self::all(topology, &hang.below.iter().collect::<Vec<_>>(), depth);
         let is_nic = |column: &Column<'_>| topology.node(column.hang.node).kind == NodeKind::Nic;
         let mut nics = 0;
         let width = match kind {
@@ -51,7 +55,24 @@ impl<'a> Column<'a> {
             | NodeKind::GpuSwitch
             | NodeKind::NetworkSwitch => line_up(&mut below, 2 * GAP, |_| true).max(NIC.0),
         };
-        Self { hang, depth, x: 0, width, below, nics }
+        Self { hang, depth, x: 0, width, below, count: 1, nics }
+    }
+
+    /// Measures siblings; of many NICs the first stands for all.
+    pub fn all(topology: &Topology, hangs: &[&'a Hang], depth: usize) -> Vec<Self> {
+        let is_nic = |hang: &&Hang| topology.node(hang.node).kind == NodeKind::Nic;
+        let nics = hangs.iter().filter(|hang| is_nic(hang)).count();
+        let mut columns: Vec<Self> = Vec::with_capacity(hangs.len());
+        let mut bundled = false;
+        for hang in hangs {
+            if nics <= MOST_NICS || !is_nic(hang) {
+                columns.push(Self::of(topology, hang, depth));
+            } else if !bundled {
+                bundled = true;
+                columns.push(Self { count: nics, ..Self::of(topology, hang, depth) });
+            }
+        }
+        columns
     }
 
     /// Moves the column, and all below it, so that it begins at `x`.
