@@ -53,6 +53,23 @@ pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
     });
 }
 
+/// `GPU4 to GPU7` for labels in a row, `GPU1, GPU3` for others.
+pub(crate) fn listed(labels: &[&str]) -> String {
+    let number = |label: &str| {
+        let digits = label.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |last| last + 1);
+        let (name, digits) = label.split_at_checked(digits)?;
+        Some((name.to_owned(), digits.parse::<u64>().ok()?))
+    };
+    let follows = |pair: &[&str]| match (number(pair[0]), number(pair[1])) {
+        (Some((name, before)), Some((other, after))) => name == other && before.checked_add(1) == Some(after),
+        _ => false,
+    };
+    match labels {
+        [first, _, .., last] if labels.windows(2).all(follows) => format!("{first} to {last}"),
+        _ => labels.join(", "),
+    }
+}
+
 /// At most 40 characters of `text`, so that a message stays one line.
 pub(crate) fn short(text: &str) -> String {
     if text.chars().count() <= 40 {
@@ -73,5 +90,13 @@ mod tests {
         let ranges = unused(&lines, &[3]);
         assert_eq!(ranges, [LineRange { first: 1, last: 3 }, LineRange { first: 5, last: 5 }]);
         assert_eq!(short(&"x".repeat(50)).chars().count(), 40);
+    }
+
+    #[test]
+    fn labels_in_a_row_are_a_range() {
+        assert_eq!(listed(&["GPU4", "GPU5", "GPU6"]), "GPU4 to GPU6");
+        assert_eq!(listed(&["GPU1", "GPU3", "GPU5"]), "GPU1, GPU3, GPU5");
+        assert_eq!(listed(&["mlx5_2", "mlx5_0"]), "mlx5_2, mlx5_0");
+        assert_eq!((listed(&["GPU0"]), listed(&["x", "é"])), ("GPU0".to_owned(), "x, é".to_owned()));
     }
 }

@@ -85,7 +85,7 @@ const CASES: &[Case] = &[
     case(
         "rows-missing",
         "\tGPU0\tGPU1\tGPU2\tGPU3\nGPU0\t X \tPIX\tSYS\tSYS\n",
-        "t:1:1: warning[rows-missing]: the header names GPU1 to GPU3 (3) that have no row: the paste is cut",
+        "t:1:1: warning[rows-missing]: the header names GPU1 to GPU3 that have no row: the paste is cut",
     ),
     case(
         "nic-rows-missing",
@@ -158,7 +158,7 @@ const CASES: &[Case] = &[
     case(
         "numa-contradiction",
         "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tSYS\t0-7\t0\nGPU1\tSYS\t X \t0-7\t0\n",
-        "t:2:10: warning[numa-contradiction]: GPU0 and GPU1 are SYS, across NUMA nodes, but both list NUMA node 0",
+        "t:2:10: warning[numa-contradiction]: GPU0 and GPU1 both list NUMA node 0, but by the classes they are SYS to each other",
     ),
     Case {
         models: (None, Some("connectx-7-ndr")),

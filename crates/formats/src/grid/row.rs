@@ -6,6 +6,7 @@ use crate::codes;
 use crate::format::Line;
 use crate::grid::{DEVICES_MAX, Found, Grid, Row, Spot};
 use crate::matrix::{Affinity, EndKind};
+use crate::ranges::listed;
 use crate::words::{
     Title, TitleKind, Token, Word, cells, is_affinity, label, leading_cells, leading_label, tokens,
 };
@@ -277,11 +278,8 @@ fn missing(row: &Row<'_>, grid: &Grid<'_>, place: &impl Fn(Spot) -> Place) -> Ve
     }
     let cut = &grid.columns[present.min(grid.columns.len())..];
     if let (Some(first), Some(last)) = (cut.first(), cut.last()) {
-        let range = if cut.len() == 1 {
-            first.label.to_owned()
-        } else {
-            format!("{} to {}", first.label, last.label)
-        };
+        let labels = if cut.len() == 1 { vec![first.label] } else { vec![first.label, last.label] };
+        let range = labels.join(" to ");
         let message = format!("row {} ends before column {range}", row.label);
         found.push(Diagnostic::warning(codes::ROW_CUT, message).at(place(row.end)));
     }
@@ -319,12 +317,4 @@ fn missing_rows(grid: &Grid<'_>, place: &impl Fn(Spot) -> Place) -> Vec<Diagnost
         found.push(Diagnostic::note(codes::NIC_ROWS_MISSING, message).at(place(spot)));
     }
     found
-}
-
-/// `GPU4, GPU5` or `GPU4 to GPU7 (4)`.
-fn listed(labels: &[&str]) -> String {
-    match labels {
-        [first, _, .., last] => format!("{first} to {last} ({})", labels.len()),
-        _ => labels.join(" and "),
-    }
 }

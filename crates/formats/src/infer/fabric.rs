@@ -1,7 +1,7 @@
 //! NVLink: direct links between pairs, or switches, told apart by how many links a GPU would need.
 
 use weft_base::Diagnostic;
-use weft_catalogue::{Catalogue, Fabric, Form, Gpu, LinkFamily, Machine, MeshLink, Switch, SwitchKind};
+use weft_catalogue::{Catalogue, Fabric, Form, Gpu, LinkFamily, MeshLink, Switch, SwitchKind};
 use weft_topology::{Assumption, ReportedClass};
 
 use crate::codes;
@@ -163,40 +163,43 @@ fn is_switched(links: &Links, gpu: Option<&Gpu>) -> bool {
     }
 }
 
-/// The switches of the best-known system with that GPU or that kind of link.
+/// The switches of the best-known system with that GPU, else as many as the links need.
 fn switches(link: &str, gpu: Option<&Gpu>, links: &Links, catalogue: &Catalogue) -> Option<Fabric> {
-    let (gpus, most) = (links.gpus, links.most());
-    let count = u16::try_from(gpus).unwrap_or(u16::MAX);
-    let switched = |system: &Machine| system.fabric.as_ref().is_some_and(|fabric| fabric.switch.is_some());
-    let system = gpu.and_then(|gpu| guess::reference(gpu, count, catalogue, switched));
-    if let Some((system, fabric)) = system.and_then(|system| Some((system, system.fabric.as_ref()?))) {
-        let whole = system.gpus.iter().map(|group| group.count).sum::<u16>() == count;
-        let boards = fabric.boards.max(1);
-        let (switches, boards, trunk_links) = if whole {
-            (fabric.switches, fabric.boards, fabric.trunk_links)
-        } else {
-            (fabric.switches / boards, 0, 0)
-        };
-        return Some(Fabric {
-            switch: fabric.switch.clone(),
-            switches,
-            boards,
-            trunk_links,
-            ..Fabric::default()
-        });
+    let known = gpu.and_then(|gpu| known_switches(gpu, links, catalogue));
+    known.or_else(|| {
+        let fits = |switch: &&Switch| switch.kind == SwitchKind::GpuFabric && switch.link == link;
+        let switch = catalogue.switches.iter().find(fits)?;
+        let switches = (1..=links.most()).find(|count| joins(switch, *count, links.gpus, links.most()))?;
+        Some(Fabric { switch: Some(switch.name.clone()), switches, ..Fabric::default() })
+    })
+}
+
+fn known_switches(gpu: &Gpu, links: &Links, catalogue: &Catalogue) -> Option<Fabric> {
+    let system = guess::reference(gpu, links, catalogue)?;
+    let fabric = system.fabric.as_ref()?;
+    let switch = catalogue.switch(fabric.switch.as_deref()?).ok()?;
+    let whole = system.gpus.iter().map(|group| usize::from(group.count)).sum::<usize>() == links.gpus;
+    if whole {
+        return Some(Fabric { spans_hosts: false, mesh: Vec::new(), ..fabric.clone() });
     }
-    let fits = |switch: &&Switch| switch.kind == SwitchKind::GpuFabric && switch.link == link;
-    let switch = catalogue.switches.iter().find(fits)?;
-    let ports = usize::from(switch.ports.value.max(1));
-    let switches = u16::try_from((gpus * usize::from(most)).div_ceil(ports)).unwrap_or(u16::MAX);
-    Some(Fabric { switch: Some(switch.name.clone()), switches, ..Fabric::default() })
+    // A part of a larger machine is taken to be on one board.
+    let switches = fabric.switches / fabric.boards.max(1);
+    joins(switch, switches, links.gpus, links.most()).then(|| Fabric {
+        switch: fabric.switch.clone(),
+        switches,
+        ..Fabric::default()
+    })
+}
+
+/// Whether so many switches have the ports for all links of the GPUs, spread evenly.
+fn joins(switch: &Switch, switches: u16, gpus: usize, links: u16) -> bool {
+    usize::from(links.div_ceil(switches.max(1))) * gpus <= usize::from(switch.ports.value)
 }
 
 /// The kind of NVLink for a GPU that is not known: counts grew with each generation.
 fn assumed_link(most: u16, out: &mut Inferred) -> String {
     let name = match most {
-        0..=2 => "nvlink2",
-        3..=6 => "nvlink2",
+        0..=6 => "nvlink2",
         7..=12 => "nvlink3",
         _ => "nvlink4",
     };

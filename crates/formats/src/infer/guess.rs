@@ -1,6 +1,6 @@
 //! Which GPU and which NIC: what the counts of links can tell, always said to be assumed.
 
-use weft_catalogue::{Catalogue, Gpu, Grade, Machine};
+use weft_catalogue::{Catalogue, Form, Gpu, Grade, Machine};
 use weft_topology::Assumption;
 
 use crate::infer::fabric::{self, Links};
@@ -38,9 +38,8 @@ fn choose(seen: &Seen) -> Option<Fitting> {
     let found = match most {
         18 if seen.own_memory => fitting("gb200", "gb300, gh200-96gb"),
         18 => fitting("h100-sxm5-80gb", "h200-sxm5-141gb, h20, b200-sxm"),
-        12 if gpus == 2 || all_equal => {
-            fitting("a100-sxm4-80gb", "a100-sxm4-40gb, a100-pcie-80gb, h100-pcie-80gb")
-        }
+        12 if gpus > 2 && all_equal => fitting("a100-sxm4-80gb", "a100-sxm4-40gb"),
+        12 if gpus == 2 => fitting("a100-sxm4-80gb", "a100-sxm4-40gb, a100-pcie-80gb, h100-pcie-80gb"),
         12 => fitting("a100-pcie-80gb", "a100-pcie-40gb, h100-pcie-80gb, h100-nvl-94gb"),
         8 if seen.recent => fitting("h800-sxm5-80gb", "a800-sxm4-80gb"),
         8 => fitting("a800-sxm4-80gb", "h800-sxm5-80gb"),
@@ -98,21 +97,39 @@ pub(super) fn with_links(count: u16, catalogue: &Catalogue) -> Vec<&str> {
     catalogue.gpus.iter().filter(fits).map(|gpu| gpu.name.as_str()).take(4).collect()
 }
 
-/// The best-known system with that GPU that `also` accepts: one with as many GPUs, NVIDIA's own first.
-pub(super) fn reference<'c>(
-    gpu: &Gpu,
-    count: u16,
-    catalogue: &'c Catalogue,
-    also: impl Fn(&Machine) -> bool,
-) -> Option<&'c Machine> {
-    let has = |system: &&Machine| {
-        system.gpus.iter().any(|group| group.model.as_deref() == Some(gpu.name.as_str())) && also(system)
+/// The best-known system with such GPUs, tied by as many links: with as many GPUs if there is one, then
+/// NVIDIA's own, then with that very model rather than one of its kind.
+pub(super) fn reference<'c>(gpu: &Gpu, links: &Links, catalogue: &'c Catalogue) -> Option<&'c Machine> {
+    let model = |system: &Machine| system.gpus.iter().find_map(|group| group.model.clone());
+    let of_kind = |system: &&Machine| {
+        model(system).and_then(|name| catalogue.gpu(&name).ok()).is_some_and(|other| {
+            let link = |gpu: &Gpu| gpu.fabric.as_ref().map(|fabric| fabric.link.clone());
+            let module = matches!(gpu.form, Form::Sxm | Form::Superchip);
+            let kin =
+                other.architecture == gpu.architecture && other.form == gpu.form && link(other) == link(gpu);
+            // Modules of one kind sit in the same servers; cards of one kind in anything.
+            (other.name == gpu.name || (module && kin)) && links_of_system(system, other) == links.most()
+        })
     };
-    catalogue.systems.iter().filter(has).min_by_key(|system| {
+    catalogue.systems.iter().filter(of_kind).min_by_key(|system| {
         let total: u16 = system.gpus.iter().map(|group| group.count).sum();
         let maker = ["dgx", "hgx"].iter().position(|maker| system.name.starts_with(maker)).unwrap_or(2);
-        (total != count, maker)
+        (usize::from(total) != links.gpus, maker, model(system).as_ref() != Some(&gpu.name))
     })
+}
+
+/// The most links between two GPUs of a system.
+fn links_of_system(system: &Machine, gpu: &Gpu) -> u16 {
+    let own = gpu.fabric.as_ref().map_or(0, |fabric| fabric.count.value);
+    let bridged = system.bridges.iter().filter_map(|bridge| {
+        let usual = gpu.bridges.iter().filter(|known| known.carries_data).map(|known| known.links).max();
+        bridge.links.or(usual)
+    });
+    let fabric = system.fabric.as_ref().map(|fabric| {
+        let mesh = fabric.mesh.iter().map(|link| link.links).max().unwrap_or(0);
+        if fabric.switch.is_some() { fabric.links.unwrap_or(own) } else { mesh }
+    });
+    bridged.chain(fabric).max().unwrap_or(0)
 }
 
 /// The NIC that a device's name and the system around it point to, and why.

@@ -9,6 +9,7 @@ use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Gpu, GpuGroup, Machine, NicGroup};
 use weft_topology::Assumption;
 
+use crate::infer::fabric::Links;
 use crate::join::Overrides;
 use crate::matrix::{EndKind, Matrix};
 
@@ -27,13 +28,13 @@ pub struct Inferred {
 pub fn infer(matrix: &Matrix, overrides: &Overrides, catalogue: &Catalogue) -> Inferred {
     let mut out = Inferred::default();
     let given = overrides.gpu.as_deref().and_then(|name| catalogue.gpu(name).ok());
-    let links = fabric::Links::of(matrix);
+    let links = Links::of(matrix);
     if let Some(finding) = given.and_then(|gpu| fabric::contradiction(matrix, &links, gpu, catalogue)) {
         out.diagnostics.push(finding);
     }
     let gpu = given.or_else(|| guess::gpu(matrix, &links, catalogue, &mut out.assumed));
     "from topo -m".clone_into(&mut out.machine.name);
-    set_models(matrix, gpu, overrides, catalogue, &mut out);
+    set_models(matrix, &links, gpu, overrides, catalogue, &mut out);
     tree::place(matrix, gpu, &mut out);
     fabric::lay(matrix, &links, gpu, catalogue, &mut out);
     out
@@ -42,6 +43,7 @@ pub fn infer(matrix: &Matrix, overrides: &Overrides, catalogue: &Catalogue) -> I
 /// Fills in GPUs, NICs and the CPU: as given, else as in the best-known system with that GPU.
 fn set_models(
     matrix: &Matrix,
+    links: &Links,
     gpu: Option<&Gpu>,
     overrides: &Overrides,
     catalogue: &Catalogue,
@@ -52,7 +54,7 @@ fn set_models(
     if gpus > 0 {
         out.machine.gpus.push(GpuGroup { model: gpu.map(|gpu| gpu.name.clone()), count: gpus });
     }
-    let reference = gpu.and_then(|gpu| guess::reference(gpu, gpus, catalogue, |_| true));
+    let reference = gpu.and_then(|gpu| guess::reference(gpu, links, catalogue));
     out.machine.host.cpu.clone_from(&overrides.cpu);
     if let (None, Some(system)) = (&overrides.cpu, reference) {
         if let Some(cpu) = &system.host.cpu {

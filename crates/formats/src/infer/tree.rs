@@ -7,6 +7,7 @@ use weft_topology::{Assumption, ReportedClass};
 use crate::codes;
 use crate::infer::Inferred;
 use crate::matrix::{EndKind, Matrix};
+use crate::ranges::listed;
 
 /// Sets that grow together.
 struct Sets(Vec<usize>);
@@ -53,8 +54,6 @@ struct Seats {
     top: Vec<usize>,
     /// Ends at the same switch.
     leaf: Vec<usize>,
-    /// Ends whose PCIe class to anything is known.
-    known: Vec<bool>,
 }
 
 /// Adds the PCIe side of the machine.
@@ -77,10 +76,12 @@ pub(super) fn place(matrix: &Matrix, gpu: Option<&Gpu>, out: &mut Inferred) {
     let mut next = || sets.next().map_or_else(Vec::new, |mut set| set.numbers());
     let (leaf, top, bridge, near) = (next(), next(), next(), next());
     let socket = sockets(matrix, &near, &known, out);
-    let seats = Seats { socket, bridge, top, leaf, known };
+    let seats = Seats { socket, bridge, top, leaf };
     out.machine.host.sockets = number(seats.socket.iter().max().map_or(1, |last| last + 1));
     out.machine.pcie = branches(matrix, &seats, gpu, out.machine.host.sockets);
-    assume_places(matrix, &seats, out);
+    if gpu.is_none_or(|gpu| gpu.coherent.is_none()) {
+        assume_places(matrix, out);
+    }
     out.diagnostics.extend(inconsistent(matrix, &seats));
     out.diagnostics.extend(hidden(matrix));
 }
@@ -178,7 +179,6 @@ fn sockets(matrix: &Matrix, near: &[usize], known: &[bool], out: &mut Inferred) 
         [a, b].into_iter().all(|group| merge.affinity(group).is_none() && !seen(merge, group))
     });
     settle(&mut merge, known, out);
-    out.diagnostics.extend(numa_contradiction(matrix));
     let mut order: Vec<usize> =
         (0..merge.groups()).filter(|group| !merge.members[*group].is_empty()).collect();
     order.sort_by_key(|group| {
@@ -191,6 +191,7 @@ fn sockets(matrix: &Matrix, near: &[usize], known: &[bool], out: &mut Inferred) 
             sockets[end] = socket;
         }
     }
+    out.diagnostics.extend(numa_contradiction(matrix, &sockets));
     sockets
 }
 
@@ -213,10 +214,7 @@ fn settle(merge: &mut Merge<'_>, known: &[bool], out: &mut Inferred) {
             .collect();
         let labels: Vec<&str> =
             merge.members(group).map(|end| merge.matrix.ends()[end].label.as_str()).collect();
-        let subject = match labels.as_slice() {
-            [first, .., last] => format!("{first} to {last}"),
-            _ => labels.concat(),
-        };
+        let subject = listed(&labels);
         let why = "the input does not say which CPU they hang off";
         let value = match others.iter().min_by_key(|other| (merge.gpus(**other), **other)) {
             Some(other) if others.len() > 1 || merge.gpus(*other) > merge.gpus(group) => {
@@ -230,19 +228,22 @@ fn settle(merge: &mut Merge<'_>, known: &[bool], out: &mut Inferred) {
     }
 }
 
-/// SYS between two GPUs of one NUMA node.
-fn numa_contradiction(matrix: &Matrix) -> Option<Diagnostic> {
-    let numa = |end: usize| {
-        let text = matrix.ends()[end].affinity.numa.as_deref()?;
-        text.parse::<u32>().ok()
-    };
-    let cell = matrix.cells().iter().find(|cell| {
-        cell.class == Some(ReportedClass::Sys)
-            && numa(cell.row).is_some_and(|node| numa(cell.column) == Some(node))
+/// GPUs of one NUMA node that the classes put on different ones.
+fn numa_contradiction(matrix: &Matrix, sockets: &[usize]) -> Option<Diagnostic> {
+    let numa = |end: usize| matrix.ends()[end].affinity.numa.as_deref()?.parse::<u32>().ok();
+    let (a, b) = (0..sockets.len()).find_map(|a| {
+        let node = numa(a)?;
+        let other = |b: &usize| numa(*b) == Some(node) && sockets[*b] != sockets[a];
+        Some((a, (a + 1..sockets.len()).find(other)?))
     })?;
-    let (a, b) = (&matrix.ends()[cell.row].label, &matrix.ends()[cell.column].label);
-    let node = numa(cell.row)?;
-    let message = format!("{a} and {b} are SYS, across NUMA nodes, but both list NUMA node {node}");
+    let far = |class| class == Some(ReportedClass::Sys);
+    let cell = matrix.cell(a, b).filter(|cell| far(cell.class));
+    let cell = cell.or_else(|| matrix.cells().iter().find(|cell| cell.row == b && far(cell.class)))?;
+    let (label_a, label_b) = (&matrix.ends()[a].label, &matrix.ends()[b].label);
+    let node = numa(a)?;
+    let message = format!(
+        "{label_a} and {label_b} both list NUMA node {node}, but by the classes they are SYS to each other"
+    );
     let hint = "the classes were believed; firmware or a virtual machine hides where the slots hang";
     Some(Diagnostic::warning(codes::NUMA_CONTRADICTION, message).hint(hint).at(cell.place.clone()))
 }
@@ -325,19 +326,21 @@ fn is_coherent(matrix: &Matrix, end: usize, seats: &Seats, gpu: Option<&Gpu>, so
         && position * usize::from(sockets) / of.max(1) == seats.socket[end]
 }
 
-/// GPUs that only show NVLink, and are near no NIC, have an unknown place below their socket.
-fn assume_places(matrix: &Matrix, seats: &Seats, out: &mut Inferred) {
+/// GPUs that show NVLink to their neighbours, and are near no NIC, have an unknown place below their socket.
+fn assume_places(matrix: &Matrix, out: &mut Inferred) {
+    let classes = |end: usize| (0..matrix.ends().len()).filter_map(move |other| matrix.class(end, other));
+    let near = |class| !matches!(class, ReportedClass::Sys | ReportedClass::Nv(_));
+    let linked = |class| matches!(class, ReportedClass::Nv(_));
     let lost: Vec<&str> = matrix
         .of_kind(EndKind::Gpu)
-        .filter(|end| !seats.known[*end])
+        .filter(|end| classes(*end).any(linked) && !classes(*end).any(near))
         .map(|end| matrix.ends()[end].label.as_str())
         .collect();
-    let (Some(first), Some(last)) = (lost.first(), lost.last()) else { return };
-    if matrix.ends().len() > 1 {
-        let subject = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
-        let why = "the matrix shows NVLink where it would show PCIe, and no NIC tells more";
-        out.assumed.push(Assumption::new(subject, "PCIe place", "a root port each", why));
+    if lost.is_empty() {
+        return;
     }
+    let why = "the matrix shows NVLink where it would show PCIe, and no NIC tells more";
+    out.assumed.push(Assumption::new(listed(&lost), "PCIe place", "a root port each", why));
 }
 
 /// What the tree makes of a pair.
