@@ -74,6 +74,7 @@ pub fn load(
         given.extend(input::read(argument, catalogue)?);
     }
     let what = match sources {
+        [one] if one == "-" => format!("{verb} standard input"),
         [one] => format!("{verb} {}", one.to_string_lossy()),
         _ => format!("{verb} the machine that {} sources describe", sources.len()),
     };

@@ -96,10 +96,9 @@ impl<'l> Pairs<'l> {
         })
     }
 
-    /// NCCL's path type of a pair: the graph's where it agrees with the input, else that of the class.
-    pub fn path(&self, row: usize, column: usize, class: ReportedClass) -> NcclPath {
-        let (a, b) = (self.ends[row].node, self.ends[column].node);
-        if self.agrees(row, column, class) { nccl_path(self.topology, a, b) } else { class.into() }
+    /// NCCL's path type of a pair in the graph.
+    pub fn path(&self, row: usize, column: usize) -> NcclPath {
+        nccl_path(self.topology, self.ends[row].node, self.ends[column].node)
     }
 
     /// Whether the graph has the pair in that class; where not, its routes are not those of the machine.
@@ -173,16 +172,20 @@ impl<'t> Routes<'t> {
     }
 }
 
+/// A link's title as people say it.
+pub fn short_title(title: &str) -> String {
+    title.replace("PCI Express", "PCIe")
+}
+
 /// `12 x NVLink 3`, `PCIe 4.0 x16`, `root complex`: a bundle of links of one kind.
 pub fn bundle(title: &str, family: LinkFamily, count: u32) -> String {
-    let title = title.replace("PCI Express", "PCIe");
+    let title = short_title(title);
     match family {
         LinkFamily::Pcie => format!("{title} x{count}"),
         LinkFamily::OnPackage | LinkFamily::Memory => title,
-        LinkFamily::GpuFabric
-        | LinkFamily::Coherent
-        | LinkFamily::Socket
-        | LinkFamily::Network
-        | LinkFamily::DisplayBridge => format!("{count} x {title}"),
+        LinkFamily::DisplayBridge => format!("{title} (frames only)"),
+        LinkFamily::GpuFabric | LinkFamily::Coherent | LinkFamily::Socket | LinkFamily::Network => {
+            format!("{count} x {title}")
+        }
     }
 }

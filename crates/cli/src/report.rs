@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use weft_base::{Diagnostic, Severity};
 use weft_formats::{FORMATS, Source};
 
@@ -75,22 +75,17 @@ fn one(alike: &[&Diagnostic], sources: &[Source]) -> String {
     let mut group = Group::with_title(level.primary_title(finding.message.as_str()).id(finding.code.name));
     let excerpt = excerpt(finding, sources);
     let also = alike_text(&alike[1..]);
-    match &excerpt {
-        Some(Excerpt { line: Some(line), path, number, span }) => {
-            let snippet = Snippet::source(line.as_str()).line_start(*number).path(path.as_str());
-            group = group.element(snippet.annotation(AnnotationKind::Primary.span(span.clone())));
-            group = group.elements(also.iter().map(|also| Level::NOTE.message(also.as_str())));
-            group = group.elements(finding.hint.iter().map(|hint| Level::HELP.message(hint.as_str())));
-        }
-        Some(Excerpt { line: None, path, number, .. }) => {
-            group = group.element(Origin::path(path.as_str()).line(*number).char_column(1));
-        }
-        None => {}
+    if let Some(Excerpt { line: Some(line), path, number, span }) = &excerpt {
+        let snippet = Snippet::source(line.as_str()).line_start(*number).path(path.as_str());
+        group = group.element(snippet.annotation(AnnotationKind::Primary.span(span.clone())));
+        group = group.elements(also.iter().map(|also| Level::NOTE.message(also.as_str())));
+        group = group.elements(finding.hint.iter().map(|hint| Level::HELP.message(hint.as_str())));
     }
     let mut text = Renderer::styled().render(&[group]);
     text.push('\n');
     if excerpt.as_ref().is_none_or(|excerpt| excerpt.line.is_none()) {
-        // The renderer would put an empty margin above a hint that has no excerpt.
+        // Without an excerpt the renderer would still leave a margin for one.
+        text.extend(excerpt.map(|excerpt| format!("  in {}\n", excerpt.path)));
         text.extend(finding.hint.iter().map(|hint| format!("  = {}: {hint}\n", style::heading("help"))));
     }
     text

@@ -57,13 +57,14 @@ impl Answer {
 
 /// Runs a command line.
 pub fn run(cli: Cli) -> Exit {
-    let catalogue = Catalogue::embedded();
+    // Parsing the facts takes longer than all else that some commands do.
+    let catalogue = Catalogue::embedded;
     let answer = match cli.command {
         None => Ok(Answer::text(questions::text())),
-        Some(Command::Show(args)) => show::run(&args, catalogue),
-        Some(Command::Predict(args)) => predict::run(&args, catalogue),
-        Some(Command::Validate(args)) => validate::run(&args, catalogue),
-        Some(Command::Explain(args)) => explain::run(&args, catalogue),
+        Some(Command::Show(args)) => show::run(&args, catalogue()),
+        Some(Command::Predict(args)) => predict::run(&args, catalogue()),
+        Some(Command::Validate(args)) => validate::run(&args, catalogue()),
+        Some(Command::Explain(args)) => explain::run(&args, catalogue()),
         Some(Command::Completions(args)) => Ok(completions::run(&args)),
         Some(Command::Man(args)) => man::run(&args),
     };

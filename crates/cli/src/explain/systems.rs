@@ -10,8 +10,12 @@ pub fn system<'c>(system: &'c Machine, catalogue: &'c Catalogue) -> Entry<'c> {
     let mut entry = Entry::new(&system.name, &system.title, format!("system{year}"), &system.aliases)
         .note(system.note.as_ref());
     let from = (system.source.as_deref(), system.at.as_deref());
-    for (what, made_of) in composition(system, catalogue) {
-        entry = entry.sourced(what, made_of, system.grade, from);
+    for (index, (what, made_of)) in composition(system, catalogue).into_iter().enumerate() {
+        // One source vouches for the whole structure.
+        entry = match index {
+            0 => entry.sourced(what, made_of, system.grade, from),
+            _ => entry.plain(what, made_of),
+        };
     }
     if system.host.count > 1 {
         entry = entry.plain("hosts", system.host.count.to_string());

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use weft_base::Diagnostic;
 use weft_formats::EndKind;
-use weft_topology::{Assumption, NodeId, NodeKind, Topology};
+use weft_topology::{Assumption, NodeId, NodeKind, ReportedClass, Topology};
 
 use super::DiagnosticJson;
 use crate::load::Loaded;
@@ -129,13 +129,18 @@ fn pairs(loaded: &Loaded) -> Vec<PairJson> {
                 Cell::Class(class) => Some(class),
             };
             let (a, b) = (&pairs.ends[row], &pairs.ends[column]);
-            let agreed = class.filter(|class| pairs.agrees(row, column, *class));
+            // Where the graph has another class, its ways are not those of the machine.
+            let agrees = class.is_some_and(|class| pairs.agrees(row, column, class));
+            let path = |class: ReportedClass| if agrees { pairs.path(row, column) } else { class.into() };
             found.push(PairJson {
                 a: a.label.clone(),
                 b: b.label.clone(),
                 class: class.map(|class| class.to_string()),
-                nccl_path: class.map(|class| pairs.path(row, column, class).word()),
-                rate_bytes_per_s: agreed.and_then(|_| routes.rate(a.node, b.node)).map(weft_base::Rate::get),
+                nccl_path: class.map(|class| path(class).word()),
+                rate_bytes_per_s: agrees
+                    .then(|| routes.rate(a.node, b.node))
+                    .flatten()
+                    .map(weft_base::Rate::get),
             });
         }
     }

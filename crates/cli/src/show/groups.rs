@@ -33,7 +33,8 @@ pub fn section(loaded: &Loaded) -> Option<String> {
         };
         let members: Vec<NodeId> = topology.nodes().map(|(id, _)| id).filter(near).collect();
         if !members.is_empty() {
-            add(&format!("socket {}", topology.name(cpu)), list(&members), String::new());
+            let word = super::summary::cpu_word(loaded);
+            add(&format!("{word} {}", topology.name(cpu)), list(&members), String::new());
         }
     }
     let mut nearest: BTreeMap<ReportedClass, Vec<String>> = BTreeMap::new();

@@ -41,9 +41,14 @@ pub fn composition(loaded: &Loaded, catalogue: &Catalogue) -> String {
     if hosts > 1 {
         parts.push(format!("{hosts} hosts"));
     } else if only_peers(loaded).is_none() {
-        parts.push(names::count(count(NodeKind::Cpu), "socket"));
+        parts.push(names::count(count(NodeKind::Cpu), cpu_word(loaded)));
     }
     parts.join(", ")
+}
+
+/// What a CPU node stands for: a matrix shows NUMA nodes, of which a socket may have several.
+pub fn cpu_word(loaded: &Loaded) -> &'static str {
+    if loaded.case.matrix.is_some() && loaded.case.machine.title.is_empty() { "NUMA node" } else { "socket" }
 }
 
 /// `8 x TITLE` for each model of a kind, in order of first appearance.

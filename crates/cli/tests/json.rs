@@ -1,0 +1,163 @@
+//! What `--format json` prints holds to the schemas of the repository, and to what the issue asks of it.
+
+#![expect(clippy::disallowed_methods, reason = "tests read files to compare with")]
+#![allow(clippy::unwrap_used, reason = "what is not as expected must stop the test")]
+
+mod common;
+mod schema;
+
+use std::fs;
+
+use common::{root, run, stdout};
+use schema::Schema;
+use serde_json::Value;
+
+fn checked(schema: &str, text: &str) -> Value {
+    let value: Value = serde_json::from_str(text).unwrap();
+    let text = fs::read_to_string(root().join("schemas").join(schema)).unwrap();
+    let errors = Schema::new(serde_json::from_str(&text).unwrap()).errors(&value);
+    assert!(errors.is_empty(), "{schema}: {}", errors.join("\n"));
+    value
+}
+
+fn show(args: &[&str]) -> Value {
+    checked("show.json", &stdout(&[&["show", "--format", "json"], args].concat()))
+}
+
+fn pair<'v>(document: &'v Value, a: &str, b: &str) -> &'v Value {
+    let pairs = document["pairs"].as_array().unwrap();
+    pairs.iter().find(|pair| pair["a"] == a && pair["b"] == b).unwrap_or(&Value::Null)
+}
+
+#[test]
+fn every_example_and_system_holds_to_the_schema() {
+    for entry in fs::read_dir(root().join("examples/topo")).unwrap() {
+        show(&[&entry.unwrap().path().to_string_lossy()]);
+    }
+    for system in &weft_catalogue::Catalogue::embedded().systems {
+        show(&[&system.name]);
+    }
+}
+
+#[test]
+fn a_matrix_gives_one_pair_per_cell() {
+    let document = show(&["examples/topo/dgx-a100.txt"]);
+    let devices = document["devices"].as_array().unwrap();
+    let ends =
+        devices.iter().filter(|device| ["gpu", "nic"].map(Value::from).contains(&device["kind"])).count();
+    assert_eq!(document["pairs"].as_array().unwrap().len(), ends * (ends - 1));
+    let first = pair(&document, "GPU0", "GPU1");
+    assert_eq!((&first["class"], &first["nccl_path"]), (&Value::from("NV12"), &Value::from("NVL")));
+    // 12 links of 25 GB/s.
+    assert_eq!(first["rate_bytes_per_s"], 300_000_000_000_u64);
+    let nic = devices.iter().find(|device| device["kind"] == "nic").unwrap();
+    assert!(nic["name"].as_str().unwrap().starts_with("mlx5_"), "{nic}");
+    let assumed = devices[0]["assumed"].as_array().unwrap();
+    assert!(assumed.iter().any(|text| text.as_str().unwrap().starts_with("model a100-sxm4-80gb")));
+}
+
+#[test]
+fn both_directions_of_an_asymmetric_pair_are_there() {
+    let document = show(&["examples/topo/asymmetric.txt"]);
+    assert_eq!(pair(&document, "GPU1", "GPU3")["class"], "SYS");
+    assert_eq!(pair(&document, "GPU3", "GPU1")["class"], "NODE");
+    assert_eq!(document["diagnostics"][0]["code"], "pair-asymmetric");
+    assert!(document["diagnostics"][0]["line"].as_u64().is_some());
+}
+
+#[test]
+fn an_unknown_cell_is_null_and_a_row_that_is_not_there_has_no_pairs() {
+    let text = "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIX\tP1X\nGPU1\tPIX\t X \tPHB\n";
+    let output = run(&["show", "-", "--format", "json"], text.as_bytes());
+    let document = checked("show.json", &String::from_utf8(output.stdout).unwrap());
+    assert!(output.status.success() && output.stderr.is_empty());
+    assert_eq!(pair(&document, "GPU0", "GPU2")["class"], Value::Null);
+    assert_eq!(pair(&document, "GPU0", "GPU2")["nccl_path"], Value::Null);
+    assert_eq!(pair(&document, "GPU1", "GPU2")["class"], "PHB");
+    assert_eq!(*pair(&document, "GPU2", "GPU0"), Value::Null);
+}
+
+#[test]
+fn accesses_alone_are_the_classes_of_their_pairs() {
+    let text = " \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tCNS\tX\n";
+    let output = run(&["show", "-", "--format", "json"], text.as_bytes());
+    let document = checked("show.json", &String::from_utf8(output.stdout).unwrap());
+    assert_eq!(pair(&document, "GPU0", "GPU1")["class"], "OK");
+    assert_eq!(pair(&document, "GPU1", "GPU0")["class"], "CNS");
+}
+
+#[test]
+fn a_described_machine_has_pairs_of_one_host_and_devices_of_all() {
+    let document = show(&["4 x hgx-a100-4"]);
+    let count = |kind: &str| {
+        document["devices"].as_array().unwrap().iter().filter(|device| device["kind"] == kind).count()
+    };
+    assert_eq!(count("gpu"), 16);
+    let nics = count("nic") / 4;
+    assert_eq!(document["pairs"].as_array().unwrap().len(), 4 * (3 + nics));
+}
+
+#[test]
+fn predictions_hold_to_the_schema() {
+    let text = stdout(&["predict", "dgx-a100", "--format", "json"]);
+    let document = checked("predict.json", &text);
+    let rows = document["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &document["ranks"]), (31, &Value::from(8)));
+    assert_eq!((&rows[0]["bytes"], &rows[30]["bytes"]), (&Value::from(8), &Value::from(8_u64 << 30)));
+    let (bytes, time) = (rows[30]["bytes"].as_f64().unwrap(), rows[30]["time_s"].as_f64().unwrap());
+    let algbw = rows[30]["algbw_bytes_per_s"].as_f64().unwrap();
+    assert!((algbw / (bytes / time) - 1.0).abs() < 1e-6);
+    assert!(rows.iter().all(|row| row["low_s"].is_null() && row["high_s"].is_null()));
+    // All-reduce over 8 ranks: busbw = 1.75 algbw.
+    assert!((rows[30]["busbw_bytes_per_s"].as_f64().unwrap() / algbw - 1.75).abs() < 1e-6);
+    for collective in ["all-gather", "reduce-scatter", "broadcast", "send-recv"] {
+        let args = ["predict", "dgx-h100", "--collective", collective, "--format", "json"];
+        checked("predict.json", &stdout(&args));
+    }
+}
+
+#[test]
+fn refusals_hold_to_the_schemas_too() {
+    let cases: [(&str, &[&str], &[u8], i32); 4] = [
+        ("show.json", &["show", "-", "--format", "json"], b"prose", 3),
+        ("show.json", &["show", "nowhere/topo.txt", "--format", "json"], b"", 4),
+        ("predict.json", &["predict", "-", "--format", "json"], b"", 3),
+        ("predict.json", &["predict", "2 x dgx-h100", "--format", "json"], b"", 1),
+    ];
+    for (schema, args, input, code) in cases {
+        let output = run(args, input);
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        let document = checked(schema, &String::from_utf8(output.stdout).unwrap());
+        assert_eq!(document["diagnostics"].as_array().unwrap().last().unwrap()["severity"], "error");
+    }
+}
+
+#[test]
+fn comparisons_hold_to_the_schema() {
+    let text = stdout(&["validate", "crates/cli/tests/measured", "--format", "json"]);
+    let document = checked("validate.json", &text);
+    let groups = document["groups"].as_array().unwrap();
+    let skipped: usize = groups.iter().map(|group| group["skipped"].as_array().unwrap().len()).sum();
+    let rows: u64 = groups.iter().map(|group| group["rows"].as_u64().unwrap()).sum();
+    let scored: u64 = groups.iter().map(|group| group["scored"].as_u64().unwrap()).sum();
+    assert_eq!(rows, scored + skipped as u64);
+    if let Some(folder) = common::measured() {
+        let text = stdout(&["validate", &folder.to_string_lossy(), "--format", "json"]);
+        checked("validate.json", &text);
+    }
+}
+
+#[test]
+fn the_check_itself_finds_what_is_wrong() {
+    let schema = Schema::new(serde_json::json!({
+        "type": "object", "required": ["a"], "additionalProperties": false,
+        "properties": { "a": { "type": ["integer", "null"], "minimum": 1 }, "b": { "enum": ["x"] } }
+    }));
+    assert_eq!(schema.errors(&serde_json::json!({ "a": 1, "b": "x" })), Vec::<String>::new());
+    assert_eq!(schema.errors(&serde_json::json!({ "a": null })), Vec::<String>::new());
+    for wrong in
+        [r#"{}"#, r#"{"a": 0}"#, r#"{"a": 1.5}"#, r#"{"a": 1, "b": "y"}"#, r#"{"a": 1, "c": 1}"#, "[]"]
+    {
+        assert_eq!(schema.errors(&serde_json::from_str(wrong).unwrap()).len(), 1, "{wrong}");
+    }
+}

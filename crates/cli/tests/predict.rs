@@ -1,0 +1,147 @@
+//! `weft predict` as a whole.
+
+mod common;
+
+use common::{refused, stdout, weft, weft_reading};
+
+#[test]
+fn the_example_of_the_design_is_explained() {
+    let args =
+        ["predict", "2 rtx-3090 @ pcie4x8 + nvlink-bridge", "--collective", "all-gather", "--size", "256MiB"];
+    insta::assert_snapshot!(weft(&[&args[..], &["--explain"]].concat()), @r#"
+    all-gather over 2 GPUs: 2 x NVIDIA GeForce RTX 3090, 1 socket
+
+         size      time       algbw       busbw  NCCL's choice  channels  bound by
+      256 MiB  3.386 ms  79.28 GB/s  39.64 GB/s  Ring Simple           2  4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1
+
+    Bound: busbw at most 56.25 GB/s, by 4 x NVLink 3 of the GA102 bridge of each GPU
+      each GPU sends over 4 x NVLink 3 of the GA102 bridge = 56.25 GB/s in one direction
+          from NVIDIA Ampere GA102 GPU architecture: whitepaper (NVLink paragraph) (datasheet)
+      all-gather over 2 ranks: per byte of message each GPU sends 1/2 = 0.5000 bytes
+          from nccl-tests, doc/PERFORMANCE.md
+      so algbw <= 112.5 GB/s, busbw <= 56.25 GB/s
+
+    How the largest size comes about
+      narrowest on the ring: 4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1, for which NCCL 2.30 counts 48.0 GB/s
+          from NCCL: src/graph/topo.h, search.cc and tuning.cc
+      the channel search fits 2 channels of 20 GB/s = 40.0 GB/s (NVL)
+          from NCCL: src/graph/topo.h, search.cc and tuning.cc
+      Ring with Simple (a flag with every chunk): busbw 40.0 GB/s
+          from NCCL: src/graph/topo.h, search.cc and tuning.cc
+
+    Sources
+      NVIDIA Ampere GA102 GPU architecture: whitepaper (NVLink paragraph)  https://www.nvidia.com/content/PDF/nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.pdf
+      NCCL: src/graph/topo.h, search.cc and tuning.cc                      github.com/NVIDIA/nccl: src/graph
+
+    Not in the input, assumed
+      CPU model  xeon-ice-lake  the input does not name the CPU
+    [stdout ends]
+    warning[bridged-pair-uncertain]: bridged PCIe pairs were measured at 39 % to 69 % of the NVLink line rate; this figure is near the upper end
+    [stderr ends]
+    exit 0
+    "#);
+}
+
+#[test]
+fn every_size_from_8_bytes_to_8_gigabytes_has_a_row() {
+    let text = stdout(&["predict", "dgx-a100"]);
+    for size in ["8 B ", "1 KiB ", "64 MiB ", "8 GiB "] {
+        assert!(text.contains(&format!(" {size}")), "{size}: {text}");
+    }
+    assert_eq!(
+        text.lines()
+            .skip_while(|line| !line.contains("algbw"))
+            .skip(1)
+            .take_while(|line| !line.is_empty())
+            .count(),
+        31
+    );
+}
+
+#[test]
+fn gpus_are_chosen_by_count_number_and_name() {
+    let rows = |gpus: &str| stdout(&["predict", "dgx-a100", "--size", "1GiB", "--gpus", gpus]);
+    assert!(rows("4").starts_with("all-reduce over 4 GPUs of"));
+    assert_eq!(rows("0-3"), rows("4"));
+    assert_eq!(rows("GPU0,GPU1,2,3"), rows("4"));
+    insta::assert_snapshot!(weft(&["predict", "dgx-a100", "--gpus", "0,9"]), @r#"
+    weft: failed to choose the GPUs `0,9`
+    error[no-such-gpu]: there is no GPU `9`
+      = help: the machine has 8 GPUs, 0 to 7
+    [stderr ends]
+    exit 2
+    "#);
+    for wrong in ["9", "0,0", "3-1", "GPU8", "", "1"] {
+        let (code, talk) = refused(&["predict", "dgx-a100", "--gpus", wrong], b"");
+        assert!(code == 2 || (code == 1 && wrong == "1"), "{wrong}: {code} {talk}");
+    }
+}
+
+#[test]
+fn a_size_needs_its_unit() {
+    let (code, talk) = refused(&["predict", "dgx-a100", "--size", "256"], b"");
+    assert_eq!(code, 2);
+    assert!(talk.contains("has no unit") && talk.contains("256 MiB"), "{talk}");
+}
+
+#[test]
+fn a_collective_may_be_spelled_as_in_nccl_tests() {
+    let text = stdout(&["predict", "dgx-a100", "--collective", "all_gather", "--size", "1GiB"]);
+    assert!(text.starts_with("all-gather over 8 GPUs"));
+    let (code, talk) = refused(&["predict", "dgx-a100", "--collective", "allredux"], b"");
+    assert_eq!(code, 2);
+    assert!(talk.contains("did you mean `all-reduce`"), "{talk}");
+}
+
+#[test]
+fn an_algorithm_that_cannot_run_is_named() {
+    // NVSwitches of the second generation do not reduce, so that there is no NVLS: algorithm-unusable.
+    insta::assert_snapshot!(weft(&["predict", "hgx-a100-4", "--size", "1GiB", "--algorithm", "nvls"]), @r#"
+    all-reduce over 4 GPUs: 4 x NVIDIA A100 SXM4 40GB, 2 NICs, 1 socket
+
+       size      time       algbw     busbw  NCCL's choice  channels  bound by
+      1 GiB  6.853 ms  156.7 GB/s  235 GB/s  Ring Simple          12  4 x NVLink 3 from GPU0 to GPU1
+
+    Bound: busbw at most 300 GB/s, by 12 x NVLink 3 of each GPU
+      each GPU sends over 12 x NVLink 3 = 300 GB/s in one direction
+          from NVIDIA A100 Tensor Core GPU Architecture (datasheet)
+      all-reduce over 4 ranks: per byte of message each GPU sends 2 x 3/4 = 1.5000 bytes
+          from nccl-tests, doc/PERFORMANCE.md
+      so algbw <= 200 GB/s, busbw <= 300 GB/s
+
+    `--explain` shows the derivation and every source
+    [stdout ends]
+    warning[algorithm-unusable]: NVLS cannot run all-reduce on these GPUs; NCCL's own choice is shown
+    [stderr ends]
+    exit 0
+    "#);
+}
+
+#[test]
+fn what_is_not_modelled_is_refused_without_a_number() {
+    // no-prediction: several hosts without a common GPU fabric, and GPUs that do not run NCCL.
+    insta::assert_snapshot!(weft(&["predict", "2 x dgx-h100"]), @r#"
+    weft: failed to predict all-reduce
+    error[no-prediction]: the GPUs are spread over 2 hosts; only one server is modelled so far
+      = help: choose the GPUs of one host with `--gpus`
+    [stderr ends]
+    exit 1
+    "#);
+    let (code, talk) = refused(&["predict", "mi300x-8"], b"");
+    assert_eq!(code, 1);
+    assert!(talk.contains("no NVIDIA GPU"), "{talk}");
+}
+
+#[test]
+fn accesses_that_are_refused_slow_the_pair_down() {
+    let time = |access: &str| {
+        let text = format!(
+            "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n\n \tGPU0\tGPU1\n GPU0\tX\t{access}\n GPU1\t{access}\tX\n"
+        );
+        let args = ["predict", "-", "--gpu", "a40", "--size", "1GiB", "--format", "json"];
+        let output = weft_reading(&args, text.as_bytes());
+        let row = output.lines().find(|line| line.contains("time_s")).unwrap().to_owned();
+        row.trim().trim_start_matches("\"time_s\": ").trim_end_matches(',').parse::<f64>().unwrap()
+    };
+    assert!(time("CNS") > 1.2 * time("OK"), "{} {}", time("CNS"), time("OK"));
+}

@@ -1,0 +1,95 @@
+//! The program as the shell sees it: alone, its help, completions, the man page, and closed pipes.
+
+mod common;
+
+use std::process::{Command, Stdio};
+
+use common::{refused, stdout, weft};
+
+const COMMANDS: [&str; 6] = ["show", "predict", "validate", "explain", "completions", "man"];
+
+#[test]
+fn alone_it_shows_the_questions() {
+    insta::assert_snapshot!(weft(&[]), @r#"
+    Weftwork: GPU interconnects, from one PCIe lane to a cluster
+
+      What is my machine, really?                            nvidia-smi topo -m | weft show -
+      What should it reach, and what limits it?              weft predict dgx-a100 --collective all-reduce
+      How well does the model agree with what was measured?  weft validate ../shared/measured
+      Where does a number come from?                         weft explain a100-sxm4-80gb
+
+    A machine is a file, a folder, `-`, the name of a system, or one line:
+      '8 h100-sxm5-80gb @ nvswitch3(4) + 8 cx7 @ pcie5x16'
+
+    `weft --help` lists all commands and options
+    [stdout ends]
+    exit 0
+    "#);
+}
+
+#[test]
+fn the_examples_of_the_questions_work() {
+    stdout(&["predict", "dgx-a100", "--collective", "all-reduce"]);
+    stdout(&["explain", "a100-sxm4-80gb"]);
+    stdout(&["show", "8 h100-sxm5-80gb @ nvswitch3(4) + 8 cx7 @ pcie5x16"]);
+}
+
+#[test]
+fn help_completions_and_man_page_know_every_command() {
+    let mut texts = vec![stdout(&["--help"]), stdout(&["man"])];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        texts.push(stdout(&["completions", shell]));
+    }
+    for text in texts {
+        for command in COMMANDS {
+            assert!(text.contains(command), "{command} is not in {text}");
+        }
+    }
+}
+
+#[test]
+fn each_command_has_a_manual_page_and_help() {
+    for command in COMMANDS {
+        let page = stdout(&["man", command]);
+        assert!(page.contains(&format!("weft\\-{command}")), "{page}");
+        assert!(stdout(&[command, "--help"]).contains("Usage: weft"));
+    }
+    let (code, talk) = refused(&["man", "shwo"], b"");
+    assert_eq!(code, 2);
+    assert!(talk.contains("did you mean `show`"), "{talk}");
+}
+
+#[test]
+fn help_of_show_lists_what_is_worth_pasting() {
+    let help = stdout(&["show", "--help"]);
+    for format in weft_formats::FORMATS {
+        assert!(help.contains(format.name()), "{}", format.name());
+        assert!(format.command().is_none_or(|command| help.contains(command)));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_weft"))
+        .args(["show", "100 x dgx-h100", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn pipes_get_no_colours_unless_asked() {
+    assert!(!stdout(&["show", "dgx-a100"]).contains('\u{1b}'));
+    let forced = Command::new(env!("CARGO_BIN_EXE_weft"))
+        .args(["show", "dgx-a100"])
+        .env("CLICOLOR_FORCE", "1")
+        .env_remove("NO_COLOR")
+        .output()
+        .unwrap();
+    assert!(forced.stdout.contains(&0x1b));
+}
