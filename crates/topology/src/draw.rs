@@ -1,7 +1,7 @@
 //! Drawing: a picture for a slide (SVG), a tree for a terminal (text), and Graphviz DOT for all else.
 //!
-//! All three show the same model: hosts as trees that hang off their CPUs ([`layout`]), what ties GPUs
-//! besides PCIe ([`fabric`]), and the tiers of the network ([`network`]).
+//! All three show the same model: hosts as trees that hang off their CPUs (`layout`), what ties GPUs
+//! besides PCIe (`fabric`), and the tiers of the network (`network`).
 
 mod dot;
 mod fabric;
