@@ -11,7 +11,7 @@ pub struct Unit {
     pub numerator: u128,
     /// Denominator of its size in base units.
     pub denominator: u128,
-    /// Whether [`show`] may choose it.
+    /// Whether `show` may choose it.
     pub shown: bool,
 }
 
