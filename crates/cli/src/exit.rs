@@ -87,3 +87,14 @@ pub fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
     );
     std::process::exit(i32::from(Exit::Bug.code()));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_those_of_the_reference() {
+        let all = [Exit::Done, Exit::Findings, Exit::Usage, Exit::BadInput, Exit::Environment, Exit::Bug];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 70]);
+    }
+}

@@ -145,3 +145,9 @@ fn accesses_that_are_refused_slow_the_pair_down() {
     };
     assert!(time("CNS") > 1.2 * time("OK"), "{} {}", time("CNS"), time("OK"));
 }
+
+#[test]
+fn a_gpu_of_unknown_model_is_priced_and_said_to_be_unknown() {
+    let output = weft(&["predict", "examples/topo/asymmetric.txt", "--size", "1GiB"]);
+    assert!(output.contains("warning[gpu-model-unknown]") && output.ends_with("exit 0\n"), "{output}");
+}

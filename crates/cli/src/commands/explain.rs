@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::explain::{self, Entry};
 use crate::style::heading;
 
-/// Where does it come from: a diagnostic code, or the facts of a link, GPU, NIC, switch, CPU or system
+/// Where does it come from: a diagnostic code, or the facts of a link, device or system
 ///
 /// Every fact is shown with its grade (measured, datasheet, derived, assumed, announced) and its source.
 #[derive(Debug, clap::Args)]

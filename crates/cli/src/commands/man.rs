@@ -27,7 +27,8 @@ pub fn run(args: &Args) -> Result<Answer, Failure> {
         }
     };
     let mut text = Vec::new();
-    let rendered = clap_mangen::Man::new(page).render(&mut text);
+    let version = concat!("weft ", env!("CARGO_PKG_VERSION"));
+    let rendered = clap_mangen::Man::new(page).source(version).render(&mut text);
     rendered.map_err(|error| {
         let why = Diagnostic::error(NOTHING_TO_EXPLAIN, error.to_string());
         Failure::new(Exit::Environment, "render the manual page", why)

@@ -14,7 +14,7 @@ use weft_catalogue::Catalogue;
 use crate::exit::{Exit, Failure};
 use crate::{output, report};
 
-/// The toolkit for GPU interconnects: what a machine is, what it should reach, and where each number is from
+/// GPU interconnects: what a machine is, what it should reach, where each number is from
 #[derive(Debug, Parser)]
 #[command(name = "weft", version, propagate_version = true, disable_help_subcommand = true)]
 pub struct Cli {

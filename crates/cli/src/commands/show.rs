@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::load::{self, Loaded, OpenArgs};
 use crate::{json, report, show};
 
-/// What is my machine: devices, links, islands, the narrowest pair, and what had to be assumed
+/// What is my machine: devices, links, islands, the narrowest pair, what was assumed
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = after_help())]
 pub struct Args {

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::validate::{self, Asked};
 use crate::{input, json, report};
 
-/// How well does the model agree with what was measured: published rows against predictions
+/// How good is the model: published measurements against predictions
 ///
 /// Reads every `coll_*.csv` of a folder and scores the rows of one server with a named GPU and a modelled
 /// collective. Every group (system, collective, section of the source) weighs the same.
