@@ -41,6 +41,16 @@ impl LinkFamily {
             Self::DisplayBridge => "display-bridge",
         }
     }
+
+    /// `count` lanes or links of a kind called `title`, in words: `PCIe 4.0 x16`, `12 x NVLink 3`.
+    pub fn bundle(self, title: &str, count: u32) -> String {
+        match self {
+            Self::Pcie => format!("{title} x{count}"),
+            Self::OnPackage | Self::Memory => title.to_owned(),
+            Self::DisplayBridge => format!("{title} (frames only)"),
+            Self::GpuFabric | Self::Coherent | Self::Socket | Self::Network => format!("{count} x {title}"),
+        }
+    }
 }
 
 /// One kind of link, described per lane and per link; every rate is one direction.

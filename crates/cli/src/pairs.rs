@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use weft_base::Rate;
-use weft_catalogue::LinkFamily;
 use weft_formats::{EndKind, Matrix, PeerMatrix};
 use weft_topology::{KindId, NcclPath, NodeId, NodeKind, ReportedClass, Route, Topology};
 use weft_topology::{nccl_path, reported_class, route};
@@ -169,23 +168,5 @@ impl<'t> Routes<'t> {
     /// What the narrowest step of the way carries in one direction.
     pub fn rate(&mut self, a: NodeId, b: NodeId) -> Option<Rate> {
         self.between(a, b).map(|route| route.rate)
-    }
-}
-
-/// A link's title as people say it.
-pub fn short_title(title: &str) -> String {
-    title.replace("PCI Express", "PCIe")
-}
-
-/// `12 x NVLink 3`, `PCIe 4.0 x16`, `root complex`: a bundle of links of one kind.
-pub fn bundle(title: &str, family: LinkFamily, count: u32) -> String {
-    let title = short_title(title);
-    match family {
-        LinkFamily::Pcie => format!("{title} x{count}"),
-        LinkFamily::OnPackage | LinkFamily::Memory => title,
-        LinkFamily::DisplayBridge => format!("{title} (frames only)"),
-        LinkFamily::GpuFabric | LinkFamily::Coherent | LinkFamily::Socket | LinkFamily::Network => {
-            format!("{count} x {title}")
-        }
     }
 }

@@ -13,13 +13,15 @@ pub(crate) fn is_binary(text: &str) -> bool {
     let strange = |c: &char| {
         *c == char::REPLACEMENT_CHARACTER || (c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{1b}'))
     };
-    text.contains('\0') || text.chars().filter(strange).count() * 10 > text.chars().count()
+    let count = text.chars().filter(strange).count();
+    // One or two bad bytes in a short paste are damage, not another kind of file.
+    text.contains('\0') || count > 2 && count * 10 > text.chars().count()
 }
 
-/// Whether every second byte is NUL, as where PowerShell's `>` wrote UTF-16.
+/// Whether every second byte is NUL, as where PowerShell's `>` wrote UTF-16; programs hold longer runs of NUL.
 pub(crate) fn is_utf16(text: &str) -> bool {
     let nul = text.chars().filter(|c| *c == '\0').count();
-    nul * 5 > text.chars().count() * 2
+    nul * 5 > text.chars().count() * 2 && !text.contains("\0\0")
 }
 
 fn clean(raw: &str, number: u32) -> Line {

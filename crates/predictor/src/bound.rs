@@ -149,7 +149,7 @@ impl Scope<'_> {
             .iter()
             .map(|(kind, count)| {
                 let kind = self.topology.kind(*kind);
-                (bundle(&kind.title, kind.family, *count), source_of(self.catalogue, &kind.name))
+                (kind.family.bundle(&kind.title, (*count).into()), source_of(self.catalogue, &kind.name))
             })
             .collect();
         let texts: Vec<String> = described.iter().map(|(text, _)| text.clone()).collect();
@@ -209,7 +209,7 @@ impl Scope<'_> {
         let busbw = Rate::from_gigabytes(capacity.as_gigabytes() / crossing * share);
         let kind = self.topology.kind(link.kind);
         let ends = format!("{} to {}", self.topology.name(link.from), self.topology.name(link.to));
-        let limit = format!("{} from {ends}", bundle(&kind.title, kind.family, link.count));
+        let limit = format!("{} from {ends}", kind.family.bundle(&kind.title, link.count.into()));
         let mut first = format!("{inside} of {total} GPUs reach the others over {limit} = {}", link.capacity);
         if beside > Rate::ZERO {
             first = format!("{first} and NVLinks beside it = {beside}");
@@ -249,20 +249,6 @@ impl Scope<'_> {
             }));
         }
         false
-    }
-}
-
-/// `12 x NVLink 3`, `PCIe 4.0 x16`.
-pub(crate) fn bundle(title: &str, family: LinkFamily, count: u16) -> String {
-    match family {
-        LinkFamily::Pcie => format!("{title} x{count}"),
-        LinkFamily::OnPackage
-        | LinkFamily::GpuFabric
-        | LinkFamily::Coherent
-        | LinkFamily::Socket
-        | LinkFamily::Memory
-        | LinkFamily::Network
-        | LinkFamily::DisplayBridge => format!("{count} x {title}"),
     }
 }
 

@@ -4,7 +4,7 @@ use weft_catalogue::{Catalogue, LinkFamily};
 use weft_topology::Topology;
 
 use crate::achieved::Expected;
-use crate::bound::{Step, bundle};
+use crate::bound::Step;
 use crate::nccl::constants::Constants;
 use crate::nccl::system::{Resource, System};
 use crate::nccl::tuning::{Algorithm, Protocol};
@@ -28,9 +28,9 @@ fn describe(topology: &Topology, resource: Resource) -> String {
             .map(|(_, link)| *link)
             .filter(|link| topology.family(link) == LinkFamily::GpuFabric)
             .collect();
-        let count = links.iter().map(|link| link.count).sum();
+        let count = links.iter().map(|link| u32::from(link.count)).sum();
         let title = links.first().map_or("NVLink", |link| topology.kind(link.kind).title.as_str());
-        format!("{} {way} {}", bundle(title, LinkFamily::GpuFabric, count), topology.name(gpu))
+        format!("{} {way} {}", LinkFamily::GpuFabric.bundle(title, count), topology.name(gpu))
     };
     match resource {
         Resource::OutOf(gpu) => ports(gpu, "out of"),
@@ -39,7 +39,7 @@ fn describe(topology: &Topology, resource: Resource) -> String {
             let link = topology.link(id);
             let kind = topology.kind(link.kind);
             let ends = format!("from {} to {}", topology.name(link.from), topology.name(link.to));
-            format!("{} {ends}", bundle(&kind.title, kind.family, link.count))
+            format!("{} {ends}", kind.family.bundle(&kind.title, link.count.into()))
         }
     }
 }

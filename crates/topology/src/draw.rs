@@ -94,25 +94,13 @@ fn local_name(topology: &Topology, node: NodeId) -> String {
     own.map_or(name.clone(), str::to_owned)
 }
 
-/// A bundle of lanes or links in words: `PCIe 4.0 x16`, `12 × NVLink 3`.
+/// A bundle of lanes or links in words: `PCIe 4.0 x16`, `12 × NVLink 3`; the number 1 is left out.
 fn bundle(kind: &Kind, count: u32) -> String {
-    let title = kind.title.replace("PCI Express", "PCIe");
-    match kind.family {
-        LinkFamily::Pcie => format!("{title} x{count}"),
-        LinkFamily::OnPackage
-        | LinkFamily::GpuFabric
-        | LinkFamily::Coherent
-        | LinkFamily::Socket
-        | LinkFamily::Memory
-        | LinkFamily::Network
-        | LinkFamily::DisplayBridge => {
-            if count == 1 {
-                title
-            } else {
-                format!("{} × {title}", thousands(count as usize))
-            }
-        }
+    if count == 1 && kind.family != LinkFamily::Pcie || kind.family == LinkFamily::DisplayBridge {
+        return kind.title.clone();
     }
+    let words = kind.family.bundle(&kind.title, count);
+    words.replacen(&format!("{count} x "), &format!("{} × ", thousands(count as usize)), 1)
 }
 
 /// `131,072`.

@@ -6,7 +6,6 @@ use weft_topology::{KindId, NodeId, NodeKind, Topology};
 
 use crate::load::Loaded;
 use crate::names;
-use crate::pairs::bundle;
 use crate::style::Tone;
 use crate::table::{Cell, Table};
 
@@ -102,7 +101,7 @@ fn ports(topology: &Topology, node: NodeId) -> String {
     }
     let text = |(kind, count): &(KindId, u32)| {
         let kind = topology.kind(*kind);
-        bundle(&kind.title, kind.family, *count)
+        kind.family.bundle(&kind.title, *count)
     };
     // The host's side first, then what ties GPUs.
     kinds.sort_by_key(|(kind, _)| topology.kind(*kind).family != LinkFamily::Pcie);
@@ -121,7 +120,7 @@ fn network_port(loaded: &Loaded, node: NodeId, catalogue: &Catalogue) -> Option<
     });
     let link = group.and_then(|group| group.link.as_ref()).or(nic.links.first())?;
     let title = catalogue.link(link).map_or(link.as_str(), |link| link.title.as_str());
-    Some(bundle(title, LinkFamily::Network, u32::from(nic.ports.value)))
+    Some(LinkFamily::Network.bundle(title, u32::from(nic.ports.value)))
 }
 
 /// The device names that the legend gives NICs.

@@ -8,7 +8,7 @@ use weft_formats::EndKind;
 use weft_topology::{ReportedClass, Topology};
 
 use crate::names;
-use crate::pairs::{Cell as PairCell, Pairs, Routes, bundle};
+use crate::pairs::{Cell as PairCell, Pairs, Routes};
 use crate::style::Tone;
 use crate::table::{Cell, Table};
 
@@ -236,7 +236,7 @@ pub(super) fn hop_links(topology: &Topology, hop: &weft_topology::Hop) -> String
     }
     let text = |(kind, count): &(weft_topology::KindId, u32)| {
         let kind = topology.kind(*kind);
-        bundle(&kind.title, kind.family, *count)
+        kind.family.bundle(&kind.title, *count)
     };
     kinds.iter().map(text).collect::<Vec<_>>().join(" + ")
 }

@@ -3,7 +3,6 @@
 use weft_catalogue::{Branch, Catalogue, LinkKind, Machine};
 use weft_topology::channel_budgets;
 
-use crate::pairs::short_title;
 use crate::style::Tone;
 use crate::table::{Cell, Table};
 
@@ -32,7 +31,7 @@ pub fn section(machine: &Machine, catalogue: &Catalogue) -> Option<String> {
                 .collect();
             table.row([
                 Cell::new(format!("{name} ({}){stretch}", devices(branch))),
-                Cell::new(short_title(&link.title)),
+                Cell::new(link.title.clone()),
                 Cell::new(format!("loses {} of {}", budget.loss, budget.budget)),
                 Cell::new(verdict).tone(tone),
                 Cell::new(parts.join(", ")).tone(Tone::Faint),

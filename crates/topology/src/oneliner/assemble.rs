@@ -65,6 +65,10 @@ pub(super) fn machine(
     let alone = items.first().filter(|item| item.count == 1 && item.places.is_empty() && items.len() == 1);
     if let Some(system) = alone.and_then(|item| catalogue.system(&item.name.text).ok()) {
         draft.machine = system.clone();
+        if hosts > 1 {
+            draft.machine.title = format!("{} × {}", thousands(hosts as usize), draft.machine.title);
+            text.clone_into(&mut draft.machine.name);
+        }
     } else {
         let parts: Vec<Part> = items.iter().map(|item| draft.add(item)).collect::<Result<_, _>>()?;
         draft.machine.host.sockets = draft.sockets.unwrap_or_else(|| draft.usual_sockets());
@@ -76,10 +80,6 @@ pub(super) fn machine(
         draft.check(items)?;
     }
     draft.machine.host.count = hosts.saturating_mul(draft.machine.host.count.max(1));
-    if hosts > 1 {
-        draft.machine.title = format!("{} × {}", thousands(hosts as usize), draft.machine.title);
-        text.clone_into(&mut draft.machine.name);
-    }
     if let Some(at) = network {
         let network = network::network(text, at, &mut draft.machine.nics, catalogue)?;
         draft.machine.network = Some(network);
