@@ -44,13 +44,6 @@ pub const NO_SUCH_GPU: Code = Code {
         a list of them (`0,2,4-6`, or names of the input such as `GPU0,GPU1`).",
 };
 
-/// An algorithm that NCCL would refuse.
-pub const ALGORITHM_UNUSABLE: Code = Code {
-    name: "algorithm-unusable",
-    explanation: "The algorithm given with `--algorithm` does not exist for this collective, or needs hardware that the \
-        machine lacks: NVLS needs NVSwitches that reduce. The prediction is of NCCL's own choice instead.",
-};
-
 /// A term that nothing in the catalogue or the codes matches.
 pub const NOTHING_TO_EXPLAIN: Code = Code {
     name: "nothing-to-explain",
@@ -66,7 +59,6 @@ pub const CODES: &[Code] = &[
     FILE_UNUSED,
     NO_PREDICTION,
     NO_SUCH_GPU,
-    ALGORITHM_UNUSABLE,
     NOTHING_TO_EXPLAIN,
 ];
 

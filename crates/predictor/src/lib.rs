@@ -6,14 +6,16 @@
 mod achieved;
 mod bound;
 mod explain;
+mod findings;
 mod nccl;
 mod predict;
 pub mod validate;
 
 pub use bound::{Bound, Step};
+pub use findings::CODES;
 pub use nccl::system::PeerAccess;
 pub use nccl::tuning::{Algorithm, Protocol};
-pub use predict::{CODES, Prediction, Request, Row, default_sizes, predict};
+pub use predict::{Prediction, Request, Row, default_sizes, predict};
 
 use weft_catalogue::NotFound;
 

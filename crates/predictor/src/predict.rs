@@ -1,6 +1,6 @@
 //! A collective on a machine: one row per size, the bound, and how both come about.
 
-use weft_base::{Bytes, Code, Diagnostic, Rate, Span};
+use weft_base::{Bytes, Diagnostic, Rate, Span};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_topology::{NodeId, NodeKind, Topology};
@@ -11,38 +11,7 @@ use crate::nccl::constants::Constants;
 use crate::nccl::search;
 use crate::nccl::system::{PeerAccess, System};
 use crate::nccl::tuning::{Algorithm, Protocol, Tuning};
-use crate::{PredictError, explain};
-
-/// A bridged pair of PCIe cards.
-pub const BRIDGED_PAIR: Code = Code {
-    name: "bridged-pair-uncertain",
-    explanation: "NVLink-bridged pairs of PCIe cards were measured between 39 % (H100 PCIe) and 69 % (A100) of the line \
-        rate with the same number of links; NCCL's model does not tell them apart. The prediction is near the upper end.",
-};
-
-/// Ways through host memory.
-pub const STAGED: Code = Code {
-    name: "staged-through-host",
-    explanation: "Some GPUs cannot access each other's memory over this way (driver, or beyond one PCIe tree), so NCCL \
-        copies through host memory. Rates then depend on the CPU's memory and NUMA settings as well.",
-};
-
-/// Operations that NCCL's tuning model does not price.
-pub const NOT_IN_MODEL: Code = Code {
-    name: "not-in-nccl-model",
-    explanation: "NCCL's tuning model has no price for send/recv; it is priced here as one step of a ring over the \
-        direct path between the two GPUs.",
-};
-
-/// GPUs of unknown model.
-pub const UNKNOWN_GPU: Code = Code {
-    name: "gpu-model-unknown",
-    explanation: "The input does not name the GPU, so NCCL's constants for Ampere are used and peer access over PCIe is \
-        taken as allowed. GeForce cards from RTX 20 on do not allow it with the stock driver. Name the GPU with --gpu.",
-};
-
-/// Codes of this crate.
-pub const CODES: &[Code] = &[UNKNOWN_GPU, BRIDGED_PAIR, STAGED, NOT_IN_MODEL, crate::validate::NOT_A_NUMBER];
+use crate::{PredictError, explain, findings};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -131,7 +100,7 @@ pub fn predict(
     let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, pricing.bus_factor);
     let bound = bound::bound(topology, &gpus, request.collective, catalogue)
         .ok_or(PredictError::NoPath { gpus: gpus.len() })?;
-    let diagnostics = diagnostics(topology, catalogue, &gpus, &tuning, request.collective);
+    let diagnostics = findings::of(topology, catalogue, &gpus, &tuning, request);
     Ok(Prediction { collective: request.collective, ranks: gpus.len(), rows, bound, derivation, diagnostics })
 }
 
@@ -281,40 +250,4 @@ fn limit(expected: &Expected, narrow: Option<&(String, f64)>) -> String {
             narrow.map_or("the narrowest link", |(name, _)| name.as_str()).to_owned()
         }
     }
-}
-
-fn diagnostics(
-    topology: &Topology,
-    catalogue: &Catalogue,
-    gpus: &[NodeId],
-    tuning: &Tuning<'_>,
-    collective: Collective,
-) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    if gpus.iter().any(|gpu| topology.model(*gpu).is_none()) {
-        let unknown = Diagnostic::warning(
-            UNKNOWN_GPU,
-            "the input does not name the GPU; priced as an Ampere PCIe card",
-        );
-        found.push(unknown.hint("name it, for example --gpu rtx-3090"));
-    }
-    let model = topology.model(gpus[0]).and_then(|name| catalogue.gpu(name).ok());
-    let bridged = model.is_some_and(|gpu| gpu.bridges.iter().any(|bridge| bridge.carries_data));
-    let by_nvlink = tuning.rings.kind == weft_topology::NcclPath::Nvl;
-    if bridged && by_nvlink && topology.of_kind(NodeKind::GpuSwitch).next().is_none() {
-        found.push(Diagnostic::warning(
-            BRIDGED_PAIR,
-            "bridged PCIe pairs were measured at 39 % to 69 % of the NVLink line rate; this figure is near the upper end",
-        ));
-    }
-    if tuning.rings.staged {
-        found.push(Diagnostic::note(STAGED, "some hops of the ring are copied through host memory"));
-    }
-    if collective == Collective::SendRecv {
-        found.push(Diagnostic::note(
-            NOT_IN_MODEL,
-            "NCCL's tuning model does not price send/recv; priced as one ring step",
-        ));
-    }
-    found
 }

@@ -5,11 +5,11 @@ use weft_base::{Bytes, Diagnostic, nearest};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Access, PeerMode};
-use weft_predictor::{Algorithm, PeerAccess, PredictError, Prediction, Request, predict};
+use weft_predictor::{Algorithm, PeerAccess, PredictError, Request, predict};
 use weft_topology::{NodeId, NodeKind, Topology};
 
 use super::Answer;
-use crate::codes::{ALGORITHM_UNUSABLE, NO_PREDICTION, NO_SUCH_GPU};
+use crate::codes::{NO_PREDICTION, NO_SUCH_GPU};
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs, SourceArgs};
 use crate::{json, predict as text, report};
@@ -109,7 +109,6 @@ fn answer(
         .map_err(|error| refused(&error, args.collective, &loaded))?;
     let mut diagnostics = loaded.diagnostics.clone();
     diagnostics.extend(prediction.diagnostics.iter().cloned());
-    diagnostics.extend(unusable(request.algorithm, &prediction));
     if args.format == Format::Json {
         return Ok(Answer::plain(json::text(&json::predict::document(&prediction, &diagnostics))));
     }
@@ -206,18 +205,4 @@ fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Fai
         None => finding,
     });
     Failure::because(exit, format!("predict {}", collective.name()), diagnostics, loaded.sources.clone())
-}
-
-/// A warning where the algorithm that was asked for cannot run, so that NCCL's own choice is shown.
-fn unusable(wanted: Option<Algorithm>, prediction: &Prediction) -> Option<Diagnostic> {
-    let wanted = wanted?;
-    let unused = prediction.rows.iter().all(|row| row.algorithm != wanted);
-    unused.then(|| {
-        let message = format!(
-            "{} cannot run {} on these GPUs; NCCL's own choice is shown",
-            wanted.name(),
-            prediction.collective.name()
-        );
-        Diagnostic::warning(ALGORITHM_UNUSABLE, message)
-    })
 }
