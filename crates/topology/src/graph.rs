@@ -212,6 +212,32 @@ impl Topology {
         self.nodes().map(|(id, _)| id).find(|id| self.name(*id) == name)
     }
 
+    /// The same nodes with other links: `state` gives each half-link's count and capacity. A link of which one
+    /// direction has nothing left goes in both: neither PCIe nor NVLink trains one way. Link ids change.
+    pub(crate) fn with_links(&self, state: impl Fn(LinkId) -> (u16, Rate)) -> Self {
+        let states: Vec<(u16, Rate)> = self.links().map(|(id, _)| state(id)).collect();
+        let is_up = |id: LinkId| states[id.index()].0 > 0 && states[id.index()].1 > Rate::ZERO;
+        let stays = |id: LinkId| is_up(id) && is_up(self.link(id).twin);
+        let mut kept_before = Vec::with_capacity(self.links.len());
+        let mut links = Vec::with_capacity(self.links.len());
+        let mut first = vec![0u32; self.first.len()];
+        for (id, link) in self.links() {
+            kept_before.push(links.len());
+            if stays(id) {
+                let (count, capacity) = states[id.index()];
+                links.push(Link { count, capacity, ..*link });
+                first[link.from.index() + 1] += 1;
+            }
+        }
+        for index in 1..first.len() {
+            first[index] += first[index - 1];
+        }
+        for link in &mut links {
+            link.twin = LinkId::at(kept_before[link.twin.index()]);
+        }
+        Self { links, first, ..self.clone() }
+    }
+
     /// The same topology with nodes called as in the input.
     #[must_use]
     pub fn labelled(mut self, labels: impl IntoIterator<Item = (NodeId, String)>) -> Self {
