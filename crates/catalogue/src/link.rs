@@ -101,7 +101,7 @@ impl LinkKind {
     /// the figure that datasheets mean by "per direction".
     pub fn rate(&self, count: u16) -> Rate {
         let encoding = self.encoding.as_ref().map_or(Ratio::ONE, |fact| fact.value);
-        self.lane.value.rate(self.lanes.value, encoding) * u64::from(count)
+        self.lane.value.rate(self.lanes.value.saturating_mul(count), encoding)
     }
 
     /// What programs can expect of [`rate`](Self::rate): achieved where known, else after the protocol.
