@@ -452,7 +452,7 @@ fn rates_of_links_are_lanes_times_signalling_times_encoding() {
 
 #[test]
 fn one_wire_carries_less_with_tcp_than_with_roce() {
-    for rate in ["25g", "100g", "200g", "400g"] {
+    for rate in ["25g", "40g", "50g", "100g", "200g", "400g", "800g"] {
         let [wire, tcp, roce] = ["ethernet", "tcp", "roce"].map(|kind| link(&format!("{kind}-{rate}")));
         assert_eq!((wire.rate(1), wire.rate(1)), (tcp.rate(1), roce.rate(1)), "{rate}");
         assert!(tcp.usable(1) < roce.usable(1), "{rate}");

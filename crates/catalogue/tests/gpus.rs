@@ -56,6 +56,7 @@ const FABRICS: &[(&str, &str, u16, &str)] = &[
     ("h200-nvl-141gb", "nvlink4", 18, "450 GB/s"),
     ("h800-sxm5-80gb", "nvlink4", 8, "200 GB/s"),
     ("h20", "nvlink4", 18, "450 GB/s"),
+    ("h20-141gb", "nvlink4", 18, "450 GB/s"),
     ("gh200-96gb", "nvlink4", 18, "450 GB/s"),
     ("b200-sxm", "nvlink5", 18, "900 GB/s"),
     ("b300-sxm", "nvlink5", 18, "900 GB/s"),
@@ -122,6 +123,13 @@ fn cards_without_a_connector_have_no_fabric_and_no_bridge() {
         "rtx-a4000",
         "rtx-5000-ada",
         "rtx-6000-ada",
+        "rtx-5880-ada",
+        "rtx-5060",
+        "rtx-3050",
+        "gtx-1050-ti",
+        "rtx-a2000",
+        "rtx-pro-4500",
+        "rtx-pro-6000-max-q",
         "rtx-pro-6000-workstation",
         "rtx-pro-6000-server",
         "gb10",
@@ -282,6 +290,8 @@ fn arithmetic_rates_are_dense() {
     assert_eq!(fp16("H100 SXM"), "989 TFLOP/s");
     assert_eq!(fp8("H100 SXM"), "1.979 PFLOP/s");
     assert_eq!(fp16("RTX 4090"), "165.2 TFLOP/s");
+    // Professional cards add in 32 bits at the full rate, GeForce cards at half of it.
+    assert_eq!(fp16("RTX 6000 Ada"), "364.2 TFLOP/s");
     assert_eq!(fp8("RTX 4090"), "330.4 TFLOP/s");
 }
 
@@ -388,6 +398,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("NVIDIA H800", "h800-sxm5-80gb"),
     ("H800 SXM", "h800-sxm5-80gb"),
     ("NVIDIA H20", "h20"),
+    ("NVIDIA H20-3e", "h20-141gb"),
     ("NVIDIA GH200 480GB", "gh200-96gb"),
     ("NVIDIA GH200 120GB", "gh200-96gb"),
     ("NVIDIA GH200 144G HBM3e", "gh200-144gb"),
