@@ -130,14 +130,14 @@ fn an_unknown_gpu_in_a_one_liner_and_in_an_option() {
     1 | 2 rtx-3091 @ pcie4x8
       |   ^^^^^^^^
       |
-      = help: did you mean `rtx-3090` or `rtx-3090-ti` or `rtx-3060`?
+      = help: did you mean `rtx-3090` or `rtx-3090-ti` or `rtx-3050`?
     [stderr ends]
     exit 3
     "#);
     insta::assert_snapshot!(weft(&["show", "examples/topo/asymmetric.txt", "--gpu", "rtx-3091"]), @r#"
     weft: failed to show examples/topo/asymmetric.txt
     error[unknown-name]: GPU `rtx-3091` is not in the catalogue
-      = help: did you mean `rtx-3090` or `rtx-3090-ti` or `rtx-3060`?
+      = help: did you mean `rtx-3090` or `rtx-3090-ti` or `rtx-3050`?
     warning[pair-asymmetric]: GPU3 to GPU1 is NODE, but GPU1 to GPU3 is SYS
      --> examples/topo/asymmetric.txt:5:17
       |
