@@ -1,8 +1,9 @@
 //! What `weft predict` prints for a reader.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use weft_catalogue::{Catalogue, Source};
+use weft_catalogue::Catalogue;
 use weft_predictor::{Prediction, Step};
 use weft_topology::NodeKind;
 
@@ -83,20 +84,16 @@ fn steps(title: &str, steps: &[Step]) -> String {
 
 /// The documents that the derivations name, with where they are found.
 fn sources(prediction: &Prediction, catalogue: &Catalogue) -> String {
-    let named: Vec<&str> = prediction
-        .bound
-        .derivation
-        .iter()
-        .chain(&prediction.derivation)
-        .map(|step| step.source.as_str())
-        .collect();
+    let steps = prediction.bound.derivation.iter().chain(&prediction.derivation);
+    let keys: BTreeSet<&String> = steps.flat_map(|step| &step.keys).collect();
     let mut table = Table::default();
-    for source in catalogue.sources.values().filter(|source| cited(source, &named)) {
-        table.row([Cell::new(&source.title), Cell::new(&source.address).tone(Tone::Faint)]);
+    for source in keys.into_iter().filter_map(|key| catalogue.sources.get(key)) {
+        let version = source.version.as_deref().unwrap_or_default();
+        table.row([
+            Cell::new(&source.title),
+            Cell::new(version),
+            Cell::new(&source.address).tone(Tone::Faint),
+        ]);
     }
     format!("{}\n{}", heading("Sources"), table.lines())
-}
-
-fn cited(source: &Source, named: &[&str]) -> bool {
-    named.iter().any(|text| text.split("; ").any(|one| one.starts_with(source.title.as_str())))
 }

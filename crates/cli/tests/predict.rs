@@ -18,20 +18,23 @@ fn the_example_of_the_design_is_explained() {
       each GPU sends over 4 x NVLink 3 of the GA102 bridge = 56.25 GB/s in one direction
           from NVIDIA Ampere GA102 GPU architecture: whitepaper (NVLink paragraph) (datasheet)
       all-gather over 2 ranks: per byte of message each GPU sends 1/2 = 0.5000 bytes
-          from nccl-tests, doc/PERFORMANCE.md
+          from nccl-tests: doc/PERFORMANCE.md (datasheet)
       so algbw <= 112.5 GB/s, busbw <= 56.25 GB/s
 
     How the largest size comes about
       narrowest on the ring: 4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1, for which NCCL 2.30 counts 48.0 GB/s
-          from NCCL: src/graph/topo.h, search.cc and tuning.cc
+          from NCCL: src/graph/topo.h, search.cc and tuning.cc (datasheet)
       the channel search fits 2 channels of 20 GB/s = 40.0 GB/s (NVL)
-          from NCCL: src/graph/topo.h, search.cc and tuning.cc
+          from NCCL: src/graph/topo.h, search.cc and tuning.cc (datasheet)
       Ring with Simple (a flag with every chunk): busbw 40.0 GB/s
-          from NCCL: src/graph/topo.h, search.cc and tuning.cc
+          from NCCL: src/graph/topo.h, search.cc and tuning.cc (datasheet)
+      256 MiB takes 3.355 ms on the wire, 11.8 us to start and 18.88 us to fill 3.4 us of steps: busbw 39.6 GB/s
+          from the model; see docs/models/nccl.md
 
     Sources
-      NVIDIA Ampere GA102 GPU architecture: whitepaper (NVLink paragraph)  https://www.nvidia.com/content/PDF/nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.pdf
-      NCCL: src/graph/topo.h, search.cc and tuning.cc                      github.com/NVIDIA/nccl: src/graph
+      NVIDIA Ampere GA102 GPU architecture: whitepaper (NVLink paragraph)  V2, 2021                      https://www.nvidia.com/content/PDF/nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.pdf
+      NCCL: src/graph/topo.h, search.cc and tuning.cc                      v2.30.7, commit 5067397c2676  github.com/NVIDIA/nccl: src/graph
+      nccl-tests: doc/PERFORMANCE.md                                                                     github.com/NVIDIA/nccl-tests: doc/PERFORMANCE.md
 
     Not in the input, assumed
       CPU model  xeon-ice-lake  the input does not name the CPU
@@ -106,7 +109,7 @@ fn an_algorithm_that_cannot_run_is_named() {
       each GPU sends over 12 x NVLink 3 = 300 GB/s in one direction
           from NVIDIA A100 Tensor Core GPU Architecture (datasheet)
       all-reduce over 4 ranks: per byte of message each GPU sends 2 x 3/4 = 1.5000 bytes
-          from nccl-tests, doc/PERFORMANCE.md
+          from nccl-tests: doc/PERFORMANCE.md (datasheet)
       so algbw <= 200 GB/s, busbw <= 300 GB/s
 
     `--explain` shows the derivation and every source

@@ -18,6 +18,7 @@ mod text;
 mod words;
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use weft_base::{Diagnostic, Severity, nearest};
 use weft_catalogue::Catalogue;
@@ -115,23 +116,23 @@ fn pieces<'a>(source: &'a Source, lines: &[Line], formats: &'static [&'static dy
     }
     // The surest first; the order of the list decides between equals, since the sort is stable.
     claims.sort_by_key(|(claim, _)| Reverse(claim.fit));
-    let mut chosen: Vec<(Claim, &'static dyn Format)> = Vec::new();
+    // By first line. Those chosen do not overlap, so that only the last one that begins before a claim's
+    // end can reach into it.
+    let mut chosen: BTreeMap<usize, (Claim, &'static dyn Format)> = BTreeMap::new();
     for (claim, format) in claims {
-        let free = |(other, _): &(Claim, _)| {
-            claim.lines.end <= other.lines.start || other.lines.end <= claim.lines.start
-        };
-        if !claim.lines.is_empty() && claim.lines.end <= lines.len() && chosen.iter().all(free) {
-            chosen.push((claim, format));
+        let before = chosen.range(..claim.lines.end).next_back();
+        let free = before.is_none_or(|(_, (other, _))| other.lines.end <= claim.lines.start);
+        if !claim.lines.is_empty() && claim.lines.end <= lines.len() && free {
+            chosen.insert(claim.lines.start, (claim, format));
         }
     }
-    chosen.sort_by_key(|(claim, _)| claim.lines.start);
     let piece = |range: std::ops::Range<usize>, format| Piece {
         part: Part { file: &source.name, lines: lines[range].to_vec() },
         format,
     };
     let mut pieces = Vec::new();
     let mut next = 0;
-    for (claim, format) in chosen {
+    for (claim, format) in chosen.into_values() {
         if next < claim.lines.start {
             pieces.push(piece(next..claim.lines.start, None));
         }

@@ -47,3 +47,20 @@ fn the_widest_matrix_is_read_in_milliseconds() {
     let bound = if cfg!(debug_assertions) { Duration::from_secs(1) } else { Duration::from_millis(5) };
     assert!(best < bound, "took {best:?}");
 }
+
+/// A log that names a GPU in every line is half a million rows without a header, each a matrix of its own.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "this test is about time")]
+fn time_grows_with_the_number_of_lines_and_not_with_its_square() {
+    let catalogue = Catalogue::embedded();
+    let time = |lines: usize| {
+        let source = Source::file("t", "GPU0 X NV12 SYS\n".repeat(lines));
+        let start = std::time::Instant::now();
+        assert!(!read(&source, catalogue, None).failed());
+        start.elapsed()
+    };
+    let (some, many) = (time(4_000), time(64_000));
+    println!("4,000 lines in {some:?}, 64,000 in {many:?}");
+    // 16 times as many lines; with the square it would be 256 times as long.
+    assert!(many < some * 64, "4,000 lines took {some:?}, but 64,000 {many:?}");
+}

@@ -3,22 +3,10 @@
 use weft_base::Rate;
 use weft_catalogue::{Catalogue, LinkFamily};
 use weft_collective::Collective;
-use weft_topology::{Link, NodeId, NodeKind, Topology, islands};
+use weft_topology::{Kind, Link, NodeId, NodeKind, Topology, islands};
 
-/// One step of a derivation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// What is stated, as a sentence without a full stop, with its numbers.
-    pub text: String,
-    /// Where it comes from: a source's title with its grade; empty for arithmetic.
-    pub source: String,
-}
-
-impl Step {
-    pub(crate) fn new(text: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { text: text.into(), source: source.into() }
-    }
-}
+use crate::nccl::constants::Constants;
+use crate::step::{Cite, Step};
 
 /// The highest bus bandwidth that any algorithm can reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,33 +76,46 @@ impl Scope<'_> {
     fn ports(&self) -> Option<Bound> {
         let (ranks, slowest) = (self.gpus.len(), *self.gpus.iter().min_by_key(|gpu| self.port(**gpu))?);
         let port = self.port(slowest);
-        let (text, source) = self.describe_port(slowest);
+        let (text, cites) = self.describe_port(slowest);
         if port == Rate::ZERO {
             return None;
         }
-        let mut derivation =
-            vec![Step::new(format!("each GPU sends over {text} = {port} in one direction"), source)];
-        let reduces = self.collective == Collective::AllReduce && ranks > 3 && self.all_switches_reduce();
-        let n = ranks as f64;
+        let first = format!("each GPU sends over {text} = {port} in one direction");
+        let mut derivation = vec![Step::cited(first, self.catalogue, &cites)];
         let share = self.collective.bus_factor(ranks);
+        let reduces = self.collective == Collective::AllReduce && ranks > 3 && self.all_switches_reduce();
         let busbw = if reduces {
-            let factor = 2.0 * (n - 1.0) / (n + 1.0);
-            let text = format!(
-                "NVSwitches add in flight (NVLS): per byte of message each GPU sends {ranks} + 1 of {ranks} parts = {:.4} bytes \
-                 instead of 2 x {}/{ranks} = {share:.4}, so busbw may exceed the wire by 2 x {}/{} = {factor:.4}",
-                (n + 1.0) / n,
-                ranks - 1,
-                ranks - 1,
-                ranks + 1,
-            );
-            derivation.push(Step::new(text, "counted per link direction; see docs/models/nccl.md"));
-            Rate::from_gigabytes(port.as_gigabytes() * factor)
+            derivation.push(Step::modelled(reduction_text(ranks)));
+            let n = ranks as f64;
+            Rate::from_gigabytes(port.as_gigabytes() * 2.0 * (n - 1.0) / (n + 1.0))
         } else {
-            derivation.push(Step::new(self.share_text(), "nccl-tests, doc/PERFORMANCE.md"));
-            port
+            let counting =
+                Constants::of(self.catalogue, "nccl-tests").ok().and_then(|tests| tests.cite("bus-factor"));
+            let cites: Vec<Cite<'_>> = counting.into_iter().collect();
+            derivation.push(Step::cited(self.share_text(), self.catalogue, &cites));
+            self.unequal(port, &mut derivation)
         };
-        derivation.push(Step::new(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share)), ""));
+        derivation.push(Step::arithmetic(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share))));
         Some(Bound { busbw, limit: format!("{text} of each GPU"), derivation })
+    }
+
+    /// The bound by ports where nothing is added on the way. In an all-reduce the GPUs together must send
+    /// 2 (n-1) messages, so that faster ports can relieve a slower one, which must send one message all the
+    /// same; in the others each GPU's share is its own.
+    #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
+    fn unequal(&self, slowest: Rate, derivation: &mut Vec<Step>) -> Rate {
+        let total: Rate = self.gpus.iter().map(|gpu| self.port(*gpu)).sum();
+        let mean = Rate::from_gigabytes(total.as_gigabytes() / self.gpus.len() as f64);
+        if self.collective != Collective::AllReduce || mean <= slowest {
+            return slowest;
+        }
+        let alone =
+            Rate::from_gigabytes(slowest.as_gigabytes() * self.collective.bus_factor(self.gpus.len()));
+        let text = format!(
+            "that is the slowest GPU, which must send the message once: busbw <= {alone}; all GPUs send {mean} on average"
+        );
+        derivation.push(Step::arithmetic(text));
+        mean.min(alone)
     }
 
     fn share_text(&self) -> String {
@@ -137,24 +138,21 @@ impl Scope<'_> {
         }
     }
 
-    fn describe_port(&self, gpu: NodeId) -> (String, String) {
-        let mut kinds: Vec<(weft_topology::KindId, u16)> = Vec::new();
+    /// The port in words, and where its rates come from.
+    fn describe_port(&self, gpu: NodeId) -> (String, Vec<Cite<'_>>) {
+        let mut kinds: Vec<(weft_topology::KindId, u32)> = Vec::new();
         for (_, link) in self.topology.links_from(gpu).filter(|(_, link)| self.counts(link)) {
             match kinds.iter_mut().find(|(kind, _)| *kind == link.kind) {
-                Some((_, count)) => *count += link.count,
-                None => kinds.push((link.kind, link.count)),
+                Some((_, count)) => *count += u32::from(link.count),
+                None => kinds.push((link.kind, link.count.into())),
             }
         }
-        let described: Vec<(String, String)> = kinds
-            .iter()
-            .map(|(kind, count)| {
-                let kind = self.topology.kind(*kind);
-                (kind.family.bundle(&kind.title, (*count).into()), source_of(self.catalogue, &kind.name))
-            })
-            .collect();
-        let texts: Vec<String> = described.iter().map(|(text, _)| text.clone()).collect();
-        let sources: Vec<String> = described.into_iter().map(|(_, source)| source).collect();
-        (texts.join(" + "), sources.join("; "))
+        let kinds: Vec<(&Kind, u32)> =
+            kinds.into_iter().map(|(kind, count)| (self.topology.kind(kind), count)).collect();
+        let texts: Vec<String> =
+            kinds.iter().map(|(kind, count)| kind.family.bundle(&kind.title, *count)).collect();
+        let cites = kinds.iter().filter_map(|(kind, _)| rate_source(self.catalogue, &kind.name)).collect();
+        (texts.join(" + "), cites)
     }
 
     fn all_switches_reduce(&self) -> bool {
@@ -214,16 +212,14 @@ impl Scope<'_> {
         if beside > Rate::ZERO {
             first = format!("{first} and NVLinks beside it = {beside}");
         }
+        let cites: Vec<Cite<'_>> = rate_source(self.catalogue, &kind.name).into_iter().collect();
+        let name = self.collective.name();
         let derivation = vec![
-            Step::new(format!("{first} in one direction"), source_of(self.catalogue, &kind.name)),
-            Step::new(
-                format!(
-                    "{}: per byte of message at least {crossing:.4} bytes cross that cut",
-                    self.collective.name()
-                ),
-                "counted",
-            ),
-            Step::new(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share)), ""),
+            Step::cited(format!("{first} in one direction"), self.catalogue, &cites),
+            Step::modelled(format!(
+                "{name}: per byte of message at least {crossing:.4} bytes cross that cut"
+            )),
+            Step::arithmetic(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share))),
         ];
         Some(Bound { busbw, limit, derivation })
     }
@@ -252,14 +248,26 @@ impl Scope<'_> {
     }
 }
 
-/// `title (grade)` of the source of a link kind's rate.
-pub(crate) fn source_of(catalogue: &Catalogue, link: &str) -> String {
-    let Ok(link) = catalogue.link(link) else { return String::new() };
-    let title = catalogue
-        .sources
-        .get(&link.lane.source)
-        .map_or(link.lane.source.as_str(), |source| source.title.as_str());
-    format!("{title} ({})", link.lane.grade.word())
+/// The source of a link kind's rate.
+fn rate_source<'c>(catalogue: &'c Catalogue, link: &str) -> Option<Cite<'c>> {
+    let lane = &catalogue.link(link).ok()?.lane;
+    Some((lane.source.as_str(), lane.grade))
+}
+
+/// What reduction in the switches changes, for so many ranks.
+#[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
+fn reduction_text(ranks: usize) -> String {
+    let n = ranks as f64;
+    format!(
+        "NVSwitches add in flight (NVLS): per byte of message each GPU sends {ranks} + 1 of {ranks} parts = {:.4} bytes \
+         instead of 2 x {}/{ranks} = {:.4}, so busbw may exceed the wire by 2 x {}/{} = {:.4}",
+        (n + 1.0) / n,
+        ranks - 1,
+        Collective::AllReduce.bus_factor(ranks),
+        ranks - 1,
+        ranks + 1,
+        2.0 * (n - 1.0) / (n + 1.0),
+    )
 }
 
 fn over(busbw: Rate, share: f64) -> Rate {

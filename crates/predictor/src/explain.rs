@@ -1,13 +1,14 @@
 //! The derivation of a prediction: which channels, at what rate, limited by what.
 
+use weft_base::Span;
 use weft_catalogue::{Catalogue, LinkFamily};
 use weft_topology::Topology;
 
-use crate::achieved::Expected;
-use crate::bound::Step;
+use crate::achieved::{Expected, Time};
 use crate::nccl::constants::Constants;
 use crate::nccl::system::{Resource, System};
 use crate::nccl::tuning::{Algorithm, Protocol};
+use crate::step::{Cite, Step};
 
 /// What is narrow on the first ring: its resource with the least capacity for the traffic it carries.
 pub(crate) fn narrowest(topology: &Topology, system: &System, order: &[usize]) -> Option<(String, f64)> {
@@ -46,31 +47,33 @@ fn describe(topology: &Topology, resource: Resource) -> String {
 
 /// How the bandwidth of a choice comes about.
 pub(crate) fn steps(
-    expected: &Expected,
+    expected: &Expected<'_>,
     narrow: Option<&(String, f64)>,
     constants: Constants<'_>,
     catalogue: &Catalogue,
+    time: &Time,
     bus_factor: f64,
 ) -> Vec<Step> {
     let choice = &expected.choice;
-    let source = |table: &str| {
-        let key = constants.source(table);
-        catalogue.sources.get(key).map_or(key.to_owned(), |source| source.title.clone())
+    let step = |text: String, table: &str| {
+        let cites: Vec<Cite<'_>> = constants.cite(table).into_iter().collect();
+        Step::cited(text, catalogue, &cites)
     };
     let mut steps = Vec::new();
     if let Some((name, rate)) = narrow {
         let text =
             format!("narrowest on the ring: {name}, for which {} counts {rate:.1} GB/s", constants.title());
-        steps.push(Step::new(text, source("link-rate")));
+        steps.push(step(text, "link-rate"));
     }
     let total = f64::from(choice.channels) * choice.channel_rate;
     let text = format!(
-        "the channel search fits {} channels of {} GB/s = {total:.1} GB/s ({})",
+        "the channel search fits {} {} of {} GB/s = {total:.1} GB/s ({})",
         choice.channels,
+        if choice.channels == 1 { "channel" } else { "channels" },
         choice.channel_rate,
         choice.kind.word()
     );
-    steps.push(Step::new(text, source("speeds-intra")));
+    steps.push(step(text, "speeds-intra"));
     let busbw = choice.algbw * bus_factor;
     let protocol = match (choice.algorithm, choice.protocol) {
         (Algorithm::Nvls, _) => "added and copied in the switches",
@@ -83,10 +86,26 @@ pub(crate) fn steps(
         choice.algorithm.name(),
         choice.protocol.name()
     );
-    steps.push(Step::new(text, source("rules")));
-    for why in &expected.why {
-        let text = format!("{why}: busbw {:.1} GB/s", expected.algbw * bus_factor);
-        steps.push(Step::new(text, "measured; see docs/models/nccl.md"));
+    steps.push(step(text, "rules"));
+    for reason in &expected.reasons {
+        let text = format!("{}: busbw {:.1} GB/s", reason.text, expected.algbw * bus_factor);
+        steps.push(Step::cited(text, catalogue, &reason.cites));
     }
+    steps.push(filling(expected, time, bus_factor));
     steps
+}
+
+/// What the start and the filling of the pipeline leave of the bandwidth at one size.
+fn filling(expected: &Expected<'_>, time: &Time, bus_factor: f64) -> Step {
+    let busbw = time.bytes.as_f64() / time.total_us() / 1000.0 * bus_factor;
+    let show = Span::from_microseconds;
+    let text = format!(
+        "{} takes {} on the wire, {} to start and {} to fill {} of steps: busbw {busbw:.1} GB/s",
+        time.bytes,
+        show(time.wire_us),
+        show(time.start_us),
+        show(time.filling_us),
+        show(expected.depth_us)
+    );
+    Step::modelled(text)
 }

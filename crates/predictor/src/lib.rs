@@ -9,13 +9,15 @@ mod explain;
 mod findings;
 mod nccl;
 mod predict;
+mod step;
 pub mod validate;
 
-pub use bound::{Bound, Step};
+pub use bound::Bound;
 pub use findings::CODES;
 pub use nccl::system::PeerAccess;
 pub use nccl::tuning::{Algorithm, Protocol};
 pub use predict::{Prediction, Request, Row, default_sizes, predict};
+pub use step::Step;
 
 use weft_catalogue::NotFound;
 

@@ -5,12 +5,13 @@ use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_topology::{NodeId, NodeKind, Topology};
 
-use crate::achieved::{self, Expected};
-use crate::bound::{self, Bound, Step};
+use crate::achieved::{self, Expected, Time};
+use crate::bound::{self, Bound};
 use crate::nccl::constants::Constants;
 use crate::nccl::search;
 use crate::nccl::system::{PeerAccess, System};
 use crate::nccl::tuning::{Algorithm, Protocol, Tuning};
+use crate::step::Step;
 use crate::{PredictError, explain, findings};
 
 /// What is asked.
@@ -97,7 +98,8 @@ pub fn predict(
     let row = |bytes: &Bytes| pricing.row(*bytes, &peaks, narrow.as_ref());
     let rows = request.sizes.iter().map(row).collect::<Result<Vec<_>, _>>()?;
     let chosen = pricing.choose(largest)?;
-    let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, pricing.bus_factor);
+    let time = pricing.time(largest)?;
+    let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, &time, pricing.bus_factor);
     let bound = bound::bound(topology, &gpus, request.collective, catalogue)
         .ok_or(PredictError::NoPath { gpus: gpus.len() })?;
     let diagnostics = findings::of(topology, catalogue, &gpus, &tuning, request);
@@ -124,7 +126,7 @@ fn participants(topology: &Topology, request: &Request) -> Result<Vec<NodeId>, P
 /// The choices of one request, priced by NCCL and by what is expected.
 struct Pricing<'a> {
     tuning: &'a Tuning<'a>,
-    choices: Vec<Expected>,
+    choices: Vec<Expected<'a>>,
     bus_factor: f64,
 }
 
@@ -132,7 +134,7 @@ impl<'a> Pricing<'a> {
     fn new(
         tuning: &'a Tuning<'a>,
         system: &System,
-        catalogue: &Catalogue,
+        catalogue: &'a Catalogue,
         request: &Request,
     ) -> Result<Self, PredictError> {
         let all = tuning.choices(request.collective)?;
@@ -160,16 +162,16 @@ impl<'a> Pricing<'a> {
     }
 
     /// What NCCL finds cheapest.
-    fn choose(&self, bytes: Bytes) -> Result<&Expected, PredictError> {
+    fn choose(&self, bytes: Bytes) -> Result<&Expected<'a>, PredictError> {
         self.cheapest(bytes).map(|index| &self.choices[index])
     }
 
-    /// Expected time of NCCL's choice, in microseconds.
-    fn time_us(&self, bytes: Bytes) -> Result<f64, PredictError> {
+    /// Expected time of NCCL's choice.
+    fn time(&self, bytes: Bytes) -> Result<Time, PredictError> {
         let expected = self.choose(bytes)?;
         let full = self.tuning.full_bytes(&expected.choice)?;
         let correction = self.tuning.correction(&expected.choice, bytes)?;
-        Ok(achieved::time_us(expected, bytes.as_f64(), full, correction))
+        Ok(achieved::time(expected, bytes, full, correction))
     }
 
     /// What prices a size: the choice, and the row of the table of trees.
@@ -201,7 +203,7 @@ impl<'a> Pricing<'a> {
                 }
                 step /= 2;
             }
-            peaks.push((last, self.time_us(Bytes::new(last))?));
+            peaks.push((last, self.time(Bytes::new(last))?.total_us()));
             start = last + 1;
         }
         Ok(peaks)
@@ -215,7 +217,7 @@ impl<'a> Pricing<'a> {
     ) -> Result<Row, PredictError> {
         let expected = self.choose(bytes)?;
         let before = peaks.iter().filter(|(last, _)| *last < bytes.get()).map(|(_, time_us)| *time_us);
-        let time_us = before.fold(self.time_us(bytes)?, f64::max);
+        let time_us = before.fold(self.time(bytes)?.total_us(), f64::max);
         let algbw = bytes.as_f64() / time_us / 1000.0;
         let choice = &expected.choice;
         let bound_by = if expected.latency_us >= 0.5 * time_us {
@@ -237,7 +239,7 @@ impl<'a> Pricing<'a> {
 }
 
 /// What limits a size at which bandwidth counts.
-fn limit(expected: &Expected, narrow: Option<&(String, f64)>) -> String {
+fn limit(expected: &Expected<'_>, narrow: Option<&(String, f64)>) -> String {
     let choice = &expected.choice;
     match (choice.algorithm, choice.protocol) {
         (Algorithm::Ring | Algorithm::Tree, Protocol::Ll | Protocol::Ll128) => {

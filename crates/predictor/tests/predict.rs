@@ -59,6 +59,46 @@ fn the_channel_search_finds_what_nccl_prints() {
 }
 
 #[test]
+fn bus_factors_are_those_that_nccl_tests_documents() {
+    let tests = Catalogue::embedded().library("nccl-tests").unwrap();
+    for collective in Collective::ALL {
+        let row = &tests.tables["bus-factor"].rows[collective.name()];
+        for ranks in [2usize, 3, 8, 72] {
+            let n = f64::from(u32::try_from(ranks).unwrap());
+            let documented = row[0] * (n - 1.0) / n + row[1];
+            assert!(
+                (collective.bus_factor(ranks) - documented).abs() < 1e-12,
+                "{} {ranks}",
+                collective.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn one_slow_port_bounds_an_all_reduce_less_than_an_all_gather() {
+    // Three GPUs, 0 and 1 bridged. GPU2 sends over PCIe 4.0 x16 alone: 31.5 GB/s. An all-gather needs 2/3 of
+    // the message from it, so busbw <= 31.5; an all-reduce the message once, so busbw <= 31.5 x 4/3 = 42.0.
+    let text = "3 a100-pcie-80gb @ pcie4x16";
+    let mut machine = weft_topology::oneliner::parse(text, Catalogue::embedded()).unwrap();
+    machine.bridges.push(weft_catalogue::BridgeUse {
+        kind: "nvlink-bridge".to_owned(),
+        gpus: vec![0, 1],
+        links: None,
+    });
+    let topology = weft_topology::build(&machine, Catalogue::embedded()).unwrap().topology;
+    let bound = |collective| {
+        predict(&topology, Catalogue::embedded(), &Request::new(collective))
+            .unwrap()
+            .bound
+            .busbw
+            .as_gigabytes()
+    };
+    assert!((bound(Collective::AllGather) - 31.508).abs() < 0.01);
+    assert!((bound(Collective::AllReduce) - 42.010).abs() < 0.01);
+}
+
+#[test]
 fn nvls_is_taken_for_all_reduce_from_five_hopper_gpus_on() {
     // Rings reach 360. In-switch channels: 4 GPUs 60 x 0.85 x 3/4 x 2 x 4 = 306 < 360;
     // 5 GPUs 60 x 0.85 x 4/5 x 2 x 5 = 408 > 360.

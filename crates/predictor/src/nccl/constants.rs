@@ -3,6 +3,7 @@
 use weft_catalogue::{Catalogue, Library, Table};
 
 use crate::PredictError;
+use crate::step::Cite;
 
 /// Which library's constants are used.
 const LIBRARY: &str = "nccl-2.30";
@@ -62,9 +63,9 @@ impl<'c> Constants<'c> {
         values.get(index).or(values.last()).copied().ok_or_else(|| self.missing(table, row))
     }
 
-    /// The key of the table's source.
-    pub fn source(self, table: &str) -> &'c str {
-        self.library.tables.get(table).map_or("", |table| table.source.as_str())
+    /// The key of the table's source, and the table's grade.
+    pub fn cite(self, table: &str) -> Option<Cite<'c>> {
+        self.library.tables.get(table).map(|table| (table.source.as_str(), table.grade))
     }
 
     fn missing(self, table: &str, row: &str) -> PredictError {

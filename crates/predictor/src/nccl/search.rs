@@ -26,7 +26,10 @@ pub(crate) struct Channels {
 
 /// Steps that one search may take; NCCL bounds its own in the same way.
 const BUDGET: u32 = 1 << 12;
-/// At most so many channels from one search.
+/// A slower speed is tried only above this share of the one that worked: a little less than half, so that
+/// twice the channels at half the speed are still found.
+const SLOWER_SHARE: f64 = 0.49;
+/// At most so many channels from one search (`max-channels-per-search` of the rules).
 const CHANNELS_MAX: u16 = 32;
 
 /// The best rings, duplicated as NCCL does; `None` where no ring passes all GPUs.
@@ -34,7 +37,7 @@ pub(crate) fn rings(system: &System, constants: Constants<'_>) -> Result<Option<
     let speeds = constants.row("speeds-intra", speeds_row(system.capability))?;
     let Some(found) = first_pass(system, speeds) else { return Ok(fallback(system)) };
     let raised = second_pass(system, speeds, found);
-    Ok(Some(duplicate(raised, system.capability)))
+    duplicate(raised, system.capability, constants).map(Some)
 }
 
 /// One channel in the order of the GPUs, as slow as its slowest hop: what NCCL falls back to where even the
@@ -89,7 +92,7 @@ fn first_pass(system: &System, speeds: &[f64]) -> Option<Channels> {
     let fast = speeds.iter().copied().filter(|speed| *speed <= system.best_rate() + 1e-9);
     for speed in fast {
         // Far slower channels cannot beat what is found already.
-        if best.as_ref().is_some_and(|best| speed / best.rate <= 0.49) {
+        if best.as_ref().is_some_and(|best| speed / best.rate <= SLOWER_SHARE) {
             break;
         }
         for kind in KINDS.into_iter().filter(|kind| *kind <= worst) {
@@ -148,13 +151,20 @@ fn second_pass(system: &System, speeds: &[f64], found: Channels) -> Channels {
 }
 
 /// Twice the channels at half the speed, where a channel is fast enough to be split.
-fn duplicate(channels: Channels, capability: u16) -> Channels {
-    let many = capability > 80 && channels.rate < 50.0 && channels.count > 4;
-    if channels.rate < 25.0 || many {
-        return channels;
+fn duplicate(
+    channels: Channels,
+    capability: u16,
+    constants: Constants<'_>,
+) -> Result<Channels, PredictError> {
+    let rule = |name| constants.only("rules", name);
+    let many = capability > 80
+        && channels.rate < rule("duplicate-above-sm80-below-intra-gbps")?
+        && f64::from(channels.count) > rule("duplicate-above-sm80-channels")?;
+    if many || channels.rate < rule("duplicate-below-intra-gbps")? {
+        return Ok(channels);
     }
     let count = (2 * channels.count).min(CHANNELS_MAX);
-    Channels { count, rate: channels.rate * f64::from(channels.count) / f64::from(count), ..channels }
+    Ok(Channels { count, rate: throughput(&channels) / f64::from(count), ..channels })
 }
 
 fn throughput(channels: &Channels) -> f64 {

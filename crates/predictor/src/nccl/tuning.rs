@@ -172,7 +172,10 @@ impl<'c> Tuning<'c> {
     fn ring(&self, collective: Collective, protocol: Protocol) -> Result<Choice, PredictError> {
         let (constants, bus, channels) = (self.constants, self.bus(), f64::from(self.rings.count));
         let busbw = match protocol {
-            Protocol::Ll => constants.only("ll-max", self.generation())?.min(0.5 * bus),
+            Protocol::Ll => {
+                let efficiency = constants.only("rules", "ring-ll-efficiency")?;
+                constants.only("ll-max", self.generation())?.min(efficiency * bus)
+            }
             Protocol::Ll128 => {
                 let cap = constants.only("ring-ll128-per-channel", self.generation())?;
                 (constants.only("rules", "ring-ll128-efficiency")? * bus).min(channels * cap)
@@ -210,13 +213,15 @@ impl<'c> Tuning<'c> {
         let base = constants.value("base-latency", "tree", protocol.column())?;
         let hop = constants.value(self.hardware_table(), "tree", protocol.column())?;
         let depth = 2.0 * (self.ranks as f64 - 1.0) * hop;
-        Ok(self.choice(Algorithm::Tree, protocol, base, depth, 0.5 * busbw))
+        // Up the tree and down again: each byte of message crosses a link twice.
+        Ok(self.choice(Algorithm::Tree, protocol, base, depth, busbw / 2.0))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
     fn nvls(&self, channels: &Channels) -> Result<Option<Choice>, PredictError> {
         let efficiency = self.constants.only("nvls-efficiency", self.generation())?;
-        if channels.count < 2 || efficiency <= 0.0 {
+        let least = self.constants.only("rules", "nvls-min-channels")?;
+        if f64::from(channels.count) < least || efficiency <= 0.0 {
             return Ok(None);
         }
         let heads = f64::from(channels.count);
