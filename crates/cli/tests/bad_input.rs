@@ -98,7 +98,7 @@ fn more_links_than_the_gpu_has() {
     2 | GPU0     X     NV18
       |                ^^^^
       |
-      = help: GPUs with 18 NVLinks are b200-sxm, b300-sxm, gb200, gb300
+      = help: GPUs with 18 NVLinks are h100-sxm5-80gb, gh200-96gb, b200-sxm, h20
     [stderr ends]
     exit 3
     "#);

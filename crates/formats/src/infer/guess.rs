@@ -94,7 +94,10 @@ pub(super) fn with_links(count: u16, catalogue: &Catalogue) -> Vec<&str> {
             && own.is_some_and(|fabric| fabric.count.value == count && fabric.count.grade != Grade::Announced)
             && own.is_some_and(|fabric| fabric::is_gpu_fabric(&fabric.link, catalogue))
     };
-    catalogue.gpus.iter().filter(fits).map(|gpu| gpu.name.as_str()).take(4).collect()
+    let mut fitting: Vec<&Gpu> = catalogue.gpus.iter().filter(fits).collect();
+    // The first of its kind is what most people have; later ones are its relatives.
+    fitting.sort_by_key(|gpu| (gpu.year, gpu.form != Form::Sxm));
+    fitting.into_iter().map(|gpu| gpu.name.as_str()).take(4).collect()
 }
 
 /// The best-known system with such GPUs, tied by as many links: with as many GPUs if there is one, then
