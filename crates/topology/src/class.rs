@@ -1,13 +1,16 @@
-//! Two ways to name how close two devices are: what `nvidia-smi topo -m` prints, and what NCCL computes.
+//! Two ways to name how close two devices are: what `nvidia-smi topo -m` and `amd-smi` print, and what NCCL
+//! computes.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What `nvidia-smi topo -m` prints between two devices.
+/// What `nvidia-smi topo -m` (or, between AMD GPUs, `amd-smi`) prints between two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReportedClass {
     /// So many NVLinks, direct or through NVSwitches.
     Nv(u8),
+    /// Links between AMD GPUs; `amd-smi` does not print how many.
+    Xgmi,
     /// At most one PCIe bridge (one switch).
     Pix,
     /// Several PCIe bridges, no host bridge.
@@ -24,6 +27,7 @@ impl fmt::Display for ReportedClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nv(links) => f.pad(&format!("NV{links}")),
+            Self::Xgmi => f.pad("XGMI"),
             Self::Pix => f.pad("PIX"),
             Self::Pxb => f.pad("PXB"),
             Self::Phb => f.pad("PHB"),
@@ -41,6 +45,7 @@ impl FromStr for ReportedClass {
     type Err = NotAClass;
     fn from_str(text: &str) -> Result<Self, NotAClass> {
         match text {
+            "XGMI" => Ok(Self::Xgmi),
             "PIX" => Ok(Self::Pix),
             "PXB" => Ok(Self::Pxb),
             "PHB" => Ok(Self::Phb),
@@ -107,7 +112,7 @@ impl From<ReportedClass> for NcclPath {
     /// NCCL attaches every host bridge to its NUMA node's CPU, so NODE is PHB to it.
     fn from(class: ReportedClass) -> Self {
         match class {
-            ReportedClass::Nv(_) => Self::Nvl,
+            ReportedClass::Nv(_) | ReportedClass::Xgmi => Self::Nvl,
             ReportedClass::Pix => Self::Pix,
             ReportedClass::Pxb => Self::Pxb,
             ReportedClass::Phb | ReportedClass::Node => Self::Phb,
@@ -122,7 +127,7 @@ mod tests {
 
     #[test]
     fn every_word_of_the_driver_is_read_and_printed() {
-        for word in ["NV1", "NV18", "PIX", "PXB", "PHB", "NODE", "SYS"] {
+        for word in ["NV1", "NV18", "XGMI", "PIX", "PXB", "PHB", "NODE", "SYS"] {
             assert_eq!(word.parse::<ReportedClass>().unwrap().to_string(), word);
         }
         assert_eq!("SOC".parse(), Ok(ReportedClass::Sys));

@@ -5,12 +5,12 @@ use weft_catalogue::LinkFamily;
 use crate::graph::{Link, LinkId, NodeId, NodeKind, Topology};
 use crate::{NcclPath, ReportedClass};
 
-/// What `nvidia-smi topo -m` would print between two devices of one host; `None` where it would print
-/// nothing (other hosts, devices without a socket).
+/// What `nvidia-smi topo -m` (or `amd-smi`) would print between two devices of one host; `None` where it would
+/// print nothing (other hosts, devices without a socket).
 pub fn reported_class(topology: &Topology, a: NodeId, b: NodeId) -> Option<ReportedClass> {
     let links = fabric_links(topology, a, b);
     if let Some(links) = u8::try_from(links).ok().filter(|links| *links > 0) {
-        return Some(ReportedClass::Nv(links));
+        return Some(if has_xgmi(topology, a) { ReportedClass::Xgmi } else { ReportedClass::Nv(links) });
     }
     if topology.node(a).host != topology.node(b).host || a == b {
         return None;
@@ -29,6 +29,11 @@ pub fn reported_class(topology: &Topology, a: NodeId, b: NodeId) -> Option<Repor
             Some(if socket_a == socket_b { ReportedClass::Node } else { ReportedClass::Sys })
         }
     }
+}
+
+/// Whether the fabric at a GPU is AMD's.
+fn has_xgmi(topology: &Topology, gpu: NodeId) -> bool {
+    topology.links_from(gpu).any(|(_, link)| topology.kind(link.kind).name.starts_with("xgmi"))
 }
 
 /// What NCCL computes between two devices; [`NcclPath::Dis`] where it finds no path.

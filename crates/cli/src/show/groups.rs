@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_topology::{NodeId, NodeKind, ReportedClass, Topology, islands};
+use weft_topology::{NodeId, NodeKind, ReportedClass, Topology, islands, reported_class};
 
 use crate::load::Loaded;
 use crate::names;
@@ -21,7 +21,7 @@ pub fn section(loaded: &Loaded) -> Option<String> {
         table.row([Cell::new(what), Cell::new(who), Cell::new(how).tone(Tone::Faint)]);
     };
     for island in &found.fabric {
-        add("NVLink", list(island), tie(topology, island));
+        add(fabric_word(topology, island), list(island), tie(topology, island));
     }
     for (switch, members) in &found.pcie {
         add(&format!("PCIe switch {}", topology.name(*switch)), list(members), String::new());
@@ -59,6 +59,12 @@ fn nearest_nics(near: &[Near]) -> Vec<(Vec<NodeId>, ReportedClass, &[NodeId])> {
         }
     }
     groups
+}
+
+/// What people call the links of an island.
+fn fabric_word(topology: &Topology, island: &[NodeId]) -> &'static str {
+    let classes = island.first().zip(island.get(1)).and_then(|(a, b)| reported_class(topology, *a, *b));
+    if classes == Some(ReportedClass::Xgmi) { "xGMI" } else { "NVLink" }
 }
 
 /// How the GPUs of an island are tied: through which switches, or directly.

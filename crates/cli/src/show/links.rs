@@ -29,7 +29,12 @@ pub fn section(
     if pairs.ends.len() < 2 {
         return None;
     }
-    let from = if pairs.reported() { "as in the input" } else { "as nvidia-smi would print them" };
+    let is_amd = pairs.classes().any(|(_, _, class)| class == ReportedClass::Xgmi);
+    let from = match (pairs.reported(), is_amd) {
+        (true, _) => "as in the input",
+        (false, true) => "in the words of nvidia-smi and amd-smi",
+        (false, false) => "as nvidia-smi would print them",
+    };
     let mut text = super::titled(&format!("Links, {from}"), &matrix(pairs));
     text.push('\n');
     text.push_str(&legend(pairs, routes, topology));
@@ -112,7 +117,7 @@ fn shown(cell: PairCell) -> Cell {
 
 fn tone(class: ReportedClass) -> Tone {
     match class {
-        ReportedClass::Nv(_) => Tone::Fast,
+        ReportedClass::Nv(_) | ReportedClass::Xgmi => Tone::Fast,
         ReportedClass::Pix | ReportedClass::Pxb => Tone::Plain,
         ReportedClass::Phb | ReportedClass::Node | ReportedClass::Sys => Tone::Slow,
     }
@@ -145,7 +150,7 @@ fn legend(pairs: &Pairs<'_>, routes: &mut Routes<'_>, topology: &Topology) -> St
         let narrow = seen.least.as_ref().map_or("", |(_, narrow)| narrow.as_str());
         let (meaning, narrow) = match class {
             ReportedClass::Nv(links) if narrow.is_empty() => (format!("{links} x NVLink"), ""),
-            ReportedClass::Nv(_) => (narrow.to_owned(), ""),
+            ReportedClass::Nv(_) | ReportedClass::Xgmi => (narrow.to_owned(), ""),
             ReportedClass::Pix
             | ReportedClass::Pxb
             | ReportedClass::Phb
@@ -190,7 +195,7 @@ impl Seen {
 fn without_peer_access(pairs: &Pairs<'_>, topology: &Topology, catalogue: &Catalogue) -> String {
     let over_pcie = |(row, column, class): (usize, usize, ReportedClass)| {
         let both = [row, column].map(|end| pairs.ends[end].kind) == [EndKind::Gpu, EndKind::Gpu];
-        (both && !matches!(class, ReportedClass::Nv(_))).then(|| pairs.ends[row].node)
+        (both && !matches!(class, ReportedClass::Nv(_) | ReportedClass::Xgmi)).then(|| pairs.ends[row].node)
     };
     let mut models: Vec<&str> =
         pairs.classes().filter_map(over_pcie).filter_map(|node| topology.model(node)).collect();
@@ -212,6 +217,7 @@ fn without_peer_access(pairs: &Pairs<'_>, topology: &Topology, catalogue: &Catal
 fn meaning(class: ReportedClass) -> &'static str {
     match class {
         ReportedClass::Nv(_) => "NVLink",
+        ReportedClass::Xgmi => "xGMI",
         ReportedClass::Pix => "one PCIe switch",
         ReportedClass::Pxb => "several PCIe switches",
         ReportedClass::Phb => "a CPU's host bridge",

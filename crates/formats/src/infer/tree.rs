@@ -68,7 +68,7 @@ pub(super) fn place(matrix: &Matrix, gpu: Option<&Gpu>, out: &mut Inferred) {
             ReportedClass::Pxb => 1,
             ReportedClass::Phb => 2,
             ReportedClass::Node => 3,
-            ReportedClass::Sys | ReportedClass::Nv(_) => continue,
+            ReportedClass::Sys | ReportedClass::Nv(_) | ReportedClass::Xgmi => continue,
         };
         sets[nearness..].iter_mut().for_each(|set| set.join(a, b));
     }
@@ -95,7 +95,7 @@ fn pcie_pairs(matrix: &Matrix) -> impl Iterator<Item = (usize, usize, ReportedCl
     let count = matrix.ends().len();
     (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b))).filter_map(|(a, b)| {
         let class = matrix.class(a, b)?;
-        (!matches!(class, ReportedClass::Nv(_))).then_some((a, b, class))
+        (!matches!(class, ReportedClass::Nv(_) | ReportedClass::Xgmi)).then_some((a, b, class))
     })
 }
 
@@ -329,8 +329,8 @@ fn is_coherent(matrix: &Matrix, end: usize, seats: &Seats, gpu: Option<&Gpu>, so
 /// GPUs that show NVLink to their neighbours, and are near no NIC, have an unknown place below their socket.
 fn assume_places(matrix: &Matrix, out: &mut Inferred) {
     let classes = |end: usize| (0..matrix.ends().len()).filter_map(move |other| matrix.class(end, other));
-    let near = |class| !matches!(class, ReportedClass::Sys | ReportedClass::Nv(_));
-    let linked = |class| matches!(class, ReportedClass::Nv(_));
+    let near = |class| !matches!(class, ReportedClass::Sys | ReportedClass::Nv(_) | ReportedClass::Xgmi);
+    let linked = |class| matches!(class, ReportedClass::Nv(_) | ReportedClass::Xgmi);
     let lost: Vec<&str> = matrix
         .of_kind(EndKind::Gpu)
         .filter(|end| classes(*end).any(linked) && !classes(*end).any(near))
@@ -364,7 +364,11 @@ fn inconsistent(matrix: &Matrix, seats: &Seats) -> Option<Diagnostic> {
     let mut count = 0;
     let mut first: Option<(String, Place)> = None;
     for cell in matrix.cells() {
-        let Some(class) = cell.class.filter(|class| !matches!(class, ReportedClass::Nv(_))) else { continue };
+        let Some(class) =
+            cell.class.filter(|class| !matches!(class, ReportedClass::Nv(_) | ReportedClass::Xgmi))
+        else {
+            continue;
+        };
         let implied = implied(seats, cell.row, cell.column);
         // Of an asymmetric pair, which has its own warning, one cell may well fit.
         let twin = matrix.cell(cell.column, cell.row).and_then(|twin| twin.class);
