@@ -48,10 +48,13 @@ pub struct NotFound {
 }
 
 impl NotFound {
-    /// "did you mean `a` or `b`?", or `None` when nothing is near.
-    pub fn hint(&self) -> Option<String> {
+    /// "did you mean `a` or `b`?", or where all names are listed when nothing is near.
+    pub fn hint(&self) -> String {
         let named: Vec<String> = self.near.iter().map(|name| format!("`{name}`")).collect();
-        (!named.is_empty()).then(|| format!("did you mean {}?", named.join(" or ")))
+        if named.is_empty() {
+            return "`weft show --list` prints all names of the catalogue".to_owned();
+        }
+        format!("did you mean {}?", named.join(" or "))
     }
 }
 

@@ -18,6 +18,8 @@ pub const CODES: &[Code] = &[
     HEADER_MISSING,
     ROWS_MISSING,
     NIC_ROWS_MISSING,
+    COLUMNS_MISSING,
+    HOSTS_OF_ONE,
     ROW_REPEATED,
     PAIR_ASYMMETRIC,
     NVLINK_COUNT,
@@ -130,6 +132,21 @@ pub const NIC_ROWS_MISSING: Code = Code {
     name: "nic-rows-missing",
     explanation: "The header names NICs that have no row of their own, which happens when only the rows of the \
                   GPUs are copied. Nothing is lost but how NICs lie to each other.",
+};
+
+/// Devices with a row, but without a column.
+pub const COLUMNS_MISSING: Code = Code {
+    name: "columns-missing",
+    explanation: "The matrix has rows of devices that its header does not name: all lines were cut at the same \
+                  column, or a column was left out. The devices exist; what only the missing cells could say \
+                  stays unknown.",
+};
+
+/// `8 x t4`: hosts where cards may have been meant.
+pub const HOSTS_OF_ONE: Code = Code {
+    name: "hosts-of-one",
+    explanation: "`8 x t4` is a cluster: eight hosts with one card each, since the number before `x` counts \
+                  hosts. Eight cards in one server are `8 t4`.",
 };
 
 /// The same row twice.

@@ -66,9 +66,7 @@ pub fn join(
     }
     if let Some(described) = machine {
         if let Some(matrix) = &case.matrix {
-            let message =
-                "the machine is also described by a file or a line, which is used; the matrix is shown only";
-            diagnostics.push(Diagnostic::note(codes::MACHINE_SURPLUS, message).at(matrix.place.clone()));
+            diagnostics.push(beside(&described, &matrix.value).at(matrix.place.clone()));
         }
         case.machine = fill(described, &overrides, &mut diagnostics);
     } else if let Some(matrix) = &case.matrix {
@@ -98,7 +96,7 @@ fn known(given: &Overrides, catalogue: &Catalogue, diagnostics: &mut Vec<Diagnos
             Ok(name) => Some(name),
             Err(error) => {
                 let mut finding = Diagnostic::error(UNKNOWN_NAME, error.to_string());
-                finding.hint = error.hint();
+                finding.hint = Some(error.hint());
                 diagnostics.push(finding);
                 None
             }
@@ -123,6 +121,23 @@ fn surplus(first: &Located<Matrix>, second: &Matrix, place: Place) -> Diagnostic
     let message = format!("a second matrix, other than that of line {line}, is not used");
     let hint = "give each machine its own file";
     Diagnostic::warning(codes::MATRIX_SURPLUS, message).hint(hint).at(place)
+}
+
+/// What becomes of a matrix beside a description: it is shown if it can be of the same machine.
+fn beside(described: &Machine, matrix: &Matrix) -> Diagnostic {
+    let gpus: usize = described.gpus.iter().map(|group| usize::from(group.count)).sum();
+    let nics: usize = described.nics.iter().map(|group| usize::from(group.count)).sum();
+    let (rows, more) = (matrix.of_kind(EndKind::Gpu).count(), matrix.of_kind(EndKind::Nic).count());
+    if (rows, more) == (gpus, nics) {
+        let message =
+            "the machine is also described by a file or a line, which is used; the matrix is shown only";
+        return Diagnostic::note(codes::MACHINE_SURPLUS, message);
+    }
+    let message = format!(
+        "the matrix has {rows} GPUs and {more} NICs, but the description beside it {gpus} and {nics}; the matrix \
+         is not used"
+    );
+    Diagnostic::warning(codes::MACHINE_SURPLUS, message).hint("give only what is of one machine")
 }
 
 /// Puts the given models where the description leaves them open.

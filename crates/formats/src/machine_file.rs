@@ -156,7 +156,7 @@ fn check_names(table: &DeTable<'_>, catalogue: &Catalogue, faults: &mut Vec<Faul
             let Some(text) = name.get_ref().as_str() else { continue };
             if let Err(error) = check(catalogue, text) {
                 let mut finding = Diagnostic::error(UNKNOWN_NAME, error.to_string());
-                finding.hint = error.hint();
+                finding.hint = Some(error.hint());
                 faults.push(Fault { finding, span: name.span() });
             }
         }

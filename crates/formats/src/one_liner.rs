@@ -1,9 +1,10 @@
 //! Machines in one line, and names of systems: `8 h100-sxm5-80gb @ nvswitch3(4)`, `dgx-a100`.
 
-use weft_base::Place;
-use weft_catalogue::Catalogue;
+use weft_base::{Diagnostic, Place};
+use weft_catalogue::{Catalogue, Machine};
 use weft_topology::oneliner;
 
+use crate::codes;
 use crate::format::{Claim, Evidence, Fit, Format, Line, Located, Origin, Part, Read, Text};
 
 /// The reader.
@@ -39,9 +40,11 @@ impl Format for OneLiner {
         let text = line.text.trim();
         match oneliner::parse(text, catalogue) {
             Ok(machine) => {
-                let evidence = Evidence::Machine(Box::new(machine));
                 let place = part.place(line, line.indent(), 0);
-                Read { evidence: vec![Located { value: evidence, place }], ..Read::default() }
+                let diagnostics: Vec<Diagnostic> =
+                    hosts_of_one(&machine).map(|finding| finding.at(place.clone())).into_iter().collect();
+                let evidence = Evidence::Machine(Box::new(machine));
+                Read { evidence: vec![Located { value: evidence, place }], diagnostics, ..Read::default() }
             }
             Err(mut finding) => {
                 // The parser counts columns of the line that it was given.
@@ -56,6 +59,17 @@ impl Format for OneLiner {
             }
         }
     }
+}
+
+/// `8 x t4` is often meant to be eight cards in one server.
+fn hosts_of_one(machine: &Machine) -> Option<Diagnostic> {
+    let [group] = machine.gpus.as_slice() else { return None };
+    let hosts = machine.host.count;
+    let alone = group.count == 1 && hosts > 1 && machine.nics.is_empty() && machine.network.is_none();
+    let model = group.model.as_deref().filter(|_| alone)?;
+    let message = format!("`{hosts} x` means {hosts} hosts, each with one {model}");
+    let hint = format!("for one server with {hosts} of them write `{hosts} {model}`");
+    Some(Diagnostic::note(codes::HOSTS_OF_ONE, message).hint(hint))
 }
 
 /// A line of a file is taken for a one-liner only if it looks like one: a count and a name, or one name.

@@ -93,6 +93,12 @@ const CASES: &[Case] = &[
         "t:1:1: note[nic-rows-missing]: there are no rows for NIC0: how NICs lie to each other is unknown",
     ),
     case(
+        "columns-missing",
+        "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \nGPU2\tSYS\tSYS\nGPU3\tSYS\tSYS\n",
+        "t:1:1: warning[columns-missing]: the header has no column for GPU2, GPU3, though there are rows",
+    ),
+    case("hosts-of-one", "8 x t4\n", "t:1:1: note[hosts-of-one]: `8 x` means 8 hosts, each with one t4"),
+    case(
         "row-repeated",
         "\tGPU0\tGPU1\nGPU0\t X \tSYS\nGPU0\t X \tPIX\nGPU1\tSYS\t X \n",
         "t:3:1: warning[row-repeated]: this row was there before; the first one counts",
@@ -218,6 +224,32 @@ fn a_machine_described_twice_is_taken_once() {
     assert_eq!(codes, ["machine-surplus", "machine-surplus"]);
     assert_eq!(case.machine.gpus[0].model.as_deref(), Some("rtx-3090"));
     assert!(case.matrix.is_some());
+    // A matrix of two GPUs cannot be of a machine with eight: that it is set aside is no small matter.
+    let matrix = || read(&Source::file("t", "\tGPU0\tGPU1\nGPU0\t X \tSYS\n"), catalogue, None).evidence;
+    for (line, severity) in [("2 t4", Severity::Note), ("8 t4", Severity::Warning)] {
+        let mut evidence = read(&Source::argument(line), catalogue, None).evidence;
+        evidence.extend(matrix());
+        let (_, findings) = join(evidence, &Overrides::default(), catalogue);
+        assert_eq!(findings.iter().map(|one| one.severity).collect::<Vec<_>>(), [severity], "{line}");
+    }
+}
+
+#[test]
+fn a_hint_names_every_gpu_with_so_many_links() {
+    let catalogue = Catalogue::embedded();
+    let text = "\tGPU0\tGPU1\nGPU0\t X \tNV18\nGPU1\tNV18\t X \n";
+    let evidence = read(&Source::file("t", text), catalogue, None).evidence;
+    let wrong = Overrides { gpu: Some("v100-sxm2-32gb".to_owned()), ..Overrides::default() };
+    let hint = join(evidence, &wrong, catalogue).1.remove(0).hint.unwrap();
+    assert!(hint.contains("b200-sxm") && hint.contains("h100-sxm5-80gb"), "{hint}");
+}
+
+#[test]
+fn a_name_that_nothing_is_near_is_told_where_all_are_listed() {
+    let matrix = read(&Source::argument("2 t4"), Catalogue::embedded(), None).evidence;
+    let wrong = Overrides { gpu: Some("qqq".to_owned()), ..Overrides::default() };
+    let (_, found) = join(matrix, &wrong, Catalogue::embedded());
+    assert!(found[0].hint.as_ref().unwrap().contains("weft show --list"), "{found:?}");
 }
 
 #[test]

@@ -8,8 +8,9 @@ use crate::graph::{GraphBuilder, KindId, NodeId, NodeKind, Topology};
 use crate::oneliner::{IMPOSSIBLE, UNKNOWN_NAME};
 use crate::{fabric, network, pcie};
 
-/// Taken for a CPU that the input does not name: the commonest two-socket server CPU with PCIe 4.
-const ASSUMED_CPU: &str = "xeon-ice-lake";
+/// Taken for a CPU that the input does not name: the commonest two-socket server CPU with PCIe 4, and the
+/// one with PCIe 5 where a device can use that, so that the guess never narrows a port.
+const ASSUMED_CPUS: [&str; 2] = ["xeon-ice-lake", "xeon-sapphire-rapids"];
 /// Taken for the PCIe port of a device that the input does not name.
 const ASSUMED_PORT: (&str, u16) = ("pcie4", 16);
 
@@ -145,20 +146,22 @@ pub enum BuildError {
         gpu: String,
     },
     /// A bridge that the cards do not take.
-    #[error("{gpu} takes no {bridge} bridge{instead}")]
+    #[error("{gpu} takes no {bridge}")]
     NoBridge {
         /// The GPU's title.
         gpu: String,
-        /// The bridge asked for.
+        /// The bridge asked for: `sli bridge`.
         bridge: String,
-        /// What it takes instead, as a clause; empty if nothing.
-        instead: String,
+        /// What it takes instead; `None` if nothing.
+        instead: Option<String>,
     },
     /// A bridge over too many or unlike cards.
     #[error("{rule}")]
     BridgeRule {
         /// The rule that is broken, as a sentence.
         rule: String,
+        /// How many such bridges join the cards in groups; `None` where none do.
+        enough: Option<String>,
     },
     /// A network that cannot be laid out.
     #[error("{reason}")]
@@ -171,10 +174,39 @@ pub enum BuildError {
 impl BuildError {
     /// The same as a finding, with the hint that belongs to it; the caller knows the place.
     pub fn finding(&self) -> Diagnostic {
-        let finding = Diagnostic::error(IMPOSSIBLE, self.to_string());
-        let Self::NotFound(missing) = self else { return finding };
-        let named = Diagnostic::error(UNKNOWN_NAME, self.to_string());
-        missing.hint().map_or(named.clone(), |hint| named.hint(hint))
+        let code = if matches!(self, Self::NotFound(_)) { UNKNOWN_NAME } else { IMPOSSIBLE };
+        let finding = Diagnostic::error(code, self.to_string());
+        match self.hint() {
+            Some(hint) => finding.hint(hint),
+            None => finding,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotFound(missing) => Some(missing.hint()),
+            Self::TooManyLinks { has, .. } => {
+                Some(format!("the links of one GPU to all others are {has} together"))
+            }
+            Self::FabricKind { .. } => {
+                Some("`weft show --list switches` names those of each kind".to_owned())
+            }
+            Self::SwitchPorts { .. } => {
+                Some("`weft show --list systems` names servers that have such switches".to_owned())
+            }
+            Self::NoFabric { .. } => Some("leave the links out: such cards talk over PCIe".to_owned()),
+            Self::NoBridge { instead: Some(instead), .. } => Some(format!("it takes {instead}")),
+            Self::NoBridge { instead: None, .. } => {
+                Some("leave the bridge out: such cards talk over PCIe".to_owned())
+            }
+            Self::BridgeRule { enough, .. } => enough.clone(),
+            Self::NoSuchDevice { .. } => Some("devices are numbered from 0".to_owned()),
+            Self::TwoBranches { .. }
+            | Self::NoSuchBranch { .. }
+            | Self::NoSuchSocket { .. }
+            | Self::TooLarge { .. }
+            | Self::Network { .. } => None,
+        }
     }
 }
 
@@ -238,7 +270,10 @@ impl<'a> Parts<'a> {
         catalogue: &'a Catalogue,
         assumed: &mut Vec<Assumption>,
     ) -> Result<Self, BuildError> {
-        let cpu = catalogue.cpu(machine.host.cpu.as_deref().unwrap_or(ASSUMED_CPU))?;
+        let cpu = match &machine.host.cpu {
+            Some(name) => catalogue.cpu(name)?,
+            None => assumed_cpu(machine, catalogue)?,
+        };
         if machine.host.cpu.is_none() {
             assumed.push(Assumption::new("CPU", "model", &cpu.name, "the input does not name the CPU"));
         }
@@ -295,6 +330,19 @@ impl<'a> Parts<'a> {
     ) -> Wire {
         Wire { kind: graph.kind(name, title, family), count: 1, capacity, latency: Span::ZERO }
     }
+}
+
+/// The slowest of the usual CPUs whose ports are as fast as those of every device, else the fastest.
+fn assumed_cpu<'a>(machine: &Machine, catalogue: &'a Catalogue) -> Result<&'a Cpu, BuildError> {
+    let gpu = |model: &str| catalogue.gpu(model).ok()?.pcie.as_ref();
+    let nic = |model: &str| catalogue.nic(model).ok().map(|nic| &nic.pcie);
+    let gpus = machine.gpus.iter().filter_map(|group| gpu(group.model.as_deref()?));
+    let nics = machine.nics.iter().filter_map(|group| nic(group.model.as_deref()?));
+    let lane = |port: &Attachment| catalogue.link(&port.link).ok().map(|link| link.lane.value);
+    let fastest = gpus.chain(nics).filter_map(lane).max();
+    let [usual, newer] = ASSUMED_CPUS;
+    let usual = catalogue.cpu(usual)?;
+    if lane(&usual.pcie) < fastest { Ok(catalogue.cpu(newer)?) } else { Ok(usual) }
 }
 
 fn assume_port(assumed: &mut Vec<Assumption>, kind: &str, unknown: bool) {

@@ -52,11 +52,11 @@ impl Plan {
         let cards: Vec<usize> =
             wanted.gpus.iter().map(|gpu| gpu_index(parts, "bridge", *gpu)).collect::<Result<_, _>>()?;
         let Some(gpu) = cards.first().and_then(|first| parts.gpus[*first]) else {
-            let rule = format!("a {} bridge needs cards of a known model", wanted.kind);
-            return Err(BuildError::BridgeRule { rule });
+            let rule = format!("{} needs cards of a known model", one(&wanted.kind));
+            return Err(BuildError::BridgeRule { rule, enough: None });
         };
         let bridge = find_bridge(parts, gpu, &wanted.kind)?;
-        check_rules(parts, gpu, bridge, &cards)?;
+        check_rules(parts, gpu, (bridge, &wanted.kind), &cards)?;
         if bridge.bridgeless {
             return Ok(());
         }
@@ -232,30 +232,53 @@ fn find_bridge<'a>(parts: &Parts<'_>, gpu: &'a Gpu, kind: &str) -> Result<&'a Br
         gpu.bridges.iter().find(|bridge| bridge.link == kind)
     };
     found.ok_or_else(|| {
-        let others: Vec<&str> = gpu.bridges.iter().map(|bridge| bridge.link.as_str()).collect();
-        let instead =
-            if others.is_empty() { String::new() } else { format!("; it takes {}", others.join(", ")) };
-        BuildError::NoBridge { gpu: gpu.title.clone(), bridge: kind.to_owned(), instead }
+        let mut others: Vec<String> = gpu
+            .bridges
+            .iter()
+            .filter(|other| !carries(other))
+            .map(|bridge| format!("`{}`", bridge.link))
+            .collect();
+        if gpu.bridges.iter().any(|bridge| carries(&bridge)) {
+            others.insert(0, "`nvlink-bridge`".to_owned());
+        }
+        let instead = (!others.is_empty()).then(|| others.join(" or "));
+        BuildError::NoBridge { gpu: gpu.title.clone(), bridge: called(kind), instead }
     })
 }
 
-fn check_rules(parts: &Parts<'_>, gpu: &Gpu, bridge: &Bridge, cards: &[usize]) -> Result<(), BuildError> {
-    if cards.len() < 2 || cards.len() > usize::from(bridge.cards) {
-        let most = if bridge.cards > 2 { format!("2 to {}", bridge.cards) } else { "2".to_owned() };
-        let rule = format!("a {} bridge joins {most} {} cards, not {}", bridge.link, gpu.title, cards.len());
-        return Err(BuildError::BridgeRule { rule });
+fn check_rules(
+    parts: &Parts<'_>,
+    gpu: &Gpu,
+    (bridge, kind): (&Bridge, &str),
+    cards: &[usize],
+) -> Result<(), BuildError> {
+    let most = usize::from(bridge.cards);
+    if cards.len() < 2 || cards.len() > most {
+        let range = if most > 2 { format!("2 to {most}") } else { "2".to_owned() };
+        let rule = format!("{} joins {range} {} cards, not {}", one(kind), gpu.title, cards.len());
+        let groups = cards.len().div_ceil(most.max(1));
+        let even = cards.len() > most && cards.len() / groups >= 2;
+        let enough = even.then(|| format!("`{groups} {kind}` join them in groups"));
+        return Err(BuildError::BridgeRule { rule, enough });
     }
     for card in cards {
         let Some(other) = parts.gpus[*card] else { continue };
         let alike = if bridge.same_model { other.name == gpu.name } else { other.family == gpu.family };
         if !alike {
             let what = if bridge.same_model { "the same model" } else { "the same family" };
-            let rule = format!(
-                "a {} bridge needs cards of {what}: {} and {} differ",
-                bridge.link, gpu.title, other.title
-            );
-            return Err(BuildError::BridgeRule { rule });
+            let rule =
+                format!("{} needs cards of {what}: {} and {} differ", one(kind), gpu.title, other.title);
+            return Err(BuildError::BridgeRule { rule, enough: None });
         }
     }
     Ok(())
+}
+
+/// `sli` is an "sli bridge", `nvlink-bridge` is called so.
+fn called(kind: &str) -> String {
+    if kind.ends_with("bridge") { kind.to_owned() } else { format!("{kind} bridge") }
+}
+
+fn one(kind: &str) -> String {
+    format!("one {}", called(kind))
 }

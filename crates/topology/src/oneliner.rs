@@ -14,6 +14,7 @@
 //! ```
 //! A device is a GPU, a NIC or a CPU of the catalogue, under any spelling that has no blanks.
 
+mod advice;
 mod assemble;
 mod network;
 mod token;
@@ -66,7 +67,20 @@ struct PlaceAt {
 /// Reads a one-liner. The error's place counts columns of `text`; its file is the text itself.
 pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Machine, Diagnostic> {
     let tokens = token::split(text);
-    let mut cursor = Cursor::new(text, &tokens);
+    read(text, &tokens, catalogue).map_err(|finding| {
+        let column = finding.place.as_ref().map(|place| place.column);
+        let at = tokens.iter().position(|token| Some(token.column) == column);
+        // An end that came too early is about the word before it.
+        let at = at.or_else(|| tokens.len().checked_sub(1));
+        match at.and_then(|at| advice::rewritten(&tokens, at, catalogue)) {
+            Some(meant) if finding.code != IMPOSSIBLE => finding.hint(format!("did you mean `{meant}`?")),
+            Some(_) | None => finding,
+        }
+    })
+}
+
+fn read(text: &str, tokens: &[Token], catalogue: &Catalogue) -> Result<Machine, Diagnostic> {
+    let mut cursor = Cursor::new(text, tokens);
     let hosts = leading_hosts(&mut cursor)?;
     let mut items = vec![item(&mut cursor, catalogue)?];
     while cursor.take("+") {
@@ -114,9 +128,9 @@ fn place(cursor: &mut Cursor<'_>, catalogue: &Catalogue) -> Result<PlaceAt, Diag
         return Err(assemble::unknown_place(cursor.text(), &name, catalogue));
     }
     let argument = if cursor.take("(") {
-        let number = cursor.number("a count")?;
+        let number = cursor.small_number("a count")?;
         cursor.expect(")")?;
-        Some(u16::try_from(number).unwrap_or(u16::MAX))
+        Some(number)
     } else {
         None
     };

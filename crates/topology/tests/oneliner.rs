@@ -5,7 +5,7 @@ mod common;
 use common::{all, machine, refusal, topology};
 use weft_base::Diagnostic;
 use weft_catalogue::Catalogue;
-use weft_topology::{NodeKind, build, oneliner};
+use weft_topology::{NodeKind, build, oneliner, route};
 
 /// Column, code, and whether message or hint contain all of `words`.
 fn assert_refused(line: &str, column: u32, code: &str, words: &[&str]) {
@@ -148,6 +148,53 @@ fn a_superchip_hangs_off_its_cpu_unless_a_port_is_asked_for() {
     let gpu = all(&coherent, NodeKind::Gpu)[0];
     let (_, link) = coherent.links_from(gpu).next().expect("a link");
     assert_eq!(coherent.kind(link.kind).name, "nvlink-c2c");
+}
+
+#[test]
+fn a_superchip_brings_its_own_cpu() {
+    // Each GH200 has a Grace of its own; on GB200 boards two GPUs share one.
+    for (line, sockets) in [("2 gh200-96gb", 2), ("4 gb200", 2), ("1 gb10", 1), ("2 gh200-144gb + 2 cx7", 2)]
+    {
+        let host = machine(line).host;
+        assert!(host.cpu.as_deref().is_some_and(|cpu| cpu.starts_with("grace")), "{line}: {host:?}");
+        assert_eq!(host.sockets, sockets, "{line}");
+    }
+}
+
+#[test]
+fn an_assumed_cpu_never_narrows_a_port() {
+    // PCIe 5.0 x16: 32 GT/s x 16 x 128/130 / 8 = 63.02 GB/s; PCIe 4.0 x16 half of that.
+    for (line, rate) in
+        [("2 rtx-5090", "63.02 GB/s"), ("2 h100-pcie-80gb", "63.02 GB/s"), ("2 a40", "31.51 GB/s")]
+    {
+        let pair = topology(line);
+        let gpus = all(&pair, NodeKind::Gpu);
+        assert_eq!(route(&pair, gpus[0], gpus[1]).unwrap().rate.to_string(), rate, "{line}");
+    }
+}
+
+#[test]
+fn counts_and_blanks_in_the_wrong_place_are_put_right_by_the_hint() {
+    for (line, meant) in [
+        ("8xH100", "`8 h100-sxm5-80gb`"),
+        ("8x H100", "`8 h100-sxm5-80gb`"),
+        ("8rtx4090", "`8 rtx-4090`"),
+        ("4090", "`1 rtx-4090`"),
+        ("4 x 4090", "`4 rtx-4090`"),
+        ("DGX A100", "`dgx-a100`"),
+        ("2x dgx-a100", "`2 x dgx-a100`"),
+        ("8 NVIDIA H100 80GB HBM3", "`8 h100-sxm5-80gb`"),
+        ("2 rtx 3090 @ pcie4x8", "`2 rtx-3090`"),
+    ] {
+        let hint = refusal(line).hint.unwrap_or_default();
+        assert!(hint.contains(meant), "{line}: {hint}");
+    }
+}
+
+#[test]
+fn a_count_beyond_all_reason_is_named_as_written() {
+    assert_refused("8 h100-sxm @ nvswitch3(1000000)", 24, "one-liner-syntax", &["1 to 65535", "`1000000`"]);
+    assert_refused("99999999999 t4", 1, "one-liner-syntax", &["from 1 to 9999999"]);
 }
 
 #[test]

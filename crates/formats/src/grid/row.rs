@@ -254,6 +254,7 @@ pub(super) fn diagnose(grid: &Grid<'_>, file: &str, lines: &[Line]) -> Vec<Diagn
         Diagnostic::warning(codes::ROW_REPEATED, message).at(place(*spot))
     }));
     found.extend(missing_rows(grid, &place));
+    found.extend(missing_columns(grid, &place));
     found
 }
 
@@ -317,4 +318,17 @@ fn missing_rows(grid: &Grid<'_>, place: &impl Fn(Spot) -> Place) -> Vec<Diagnost
         found.push(Diagnostic::note(codes::NIC_ROWS_MISSING, message).at(place(spot)));
     }
     found
+}
+
+fn missing_columns(grid: &Grid<'_>, place: &impl Fn(Spot) -> Place) -> Option<Diagnostic> {
+    let line = grid.header?;
+    let labels = grid.rows.iter().map(|row| row.label);
+    let absent: Vec<&str> = labels.filter(|label| grid.column(label).is_none()).collect();
+    if absent.is_empty() {
+        return None;
+    }
+    let message = format!("the header has no column for {}, though there are rows", listed(&absent));
+    let hint = "lines were cut at the right, or a column was left out; paste the whole output";
+    let spot = Spot { line, offset: 0, length: 0 };
+    Some(Diagnostic::warning(codes::COLUMNS_MISSING, message).hint(hint).at(place(spot)))
 }

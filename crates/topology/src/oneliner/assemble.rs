@@ -71,6 +71,7 @@ pub(super) fn machine(
         }
     } else {
         let parts: Vec<Part> = items.iter().map(|item| draft.add(item)).collect::<Result<_, _>>()?;
+        draft.seat_superchips();
         draft.machine.host.sockets = draft.sockets.unwrap_or_else(|| draft.usual_sockets());
         for (item, part) in items.iter().zip(&parts) {
             draft.attach(item, part)?;
@@ -170,6 +171,28 @@ impl Draft<'_> {
 
     fn gpus(&self) -> u16 {
         self.machine.gpus.iter().map(|group| group.count).sum()
+    }
+
+    /// A superchip brings its own CPU: the one, and as many, as in a system of the catalogue with its kind.
+    fn seat_superchips(&mut self) {
+        let gpu = |model: &Option<String>| self.catalogue.gpu(model.as_deref()?).ok();
+        let chips = self.machine.gpus.iter().filter_map(|group| gpu(&group.model));
+        let Some(chip) = chips.into_iter().find(|chip| chip.coherent.is_some()) else { return };
+        let of_kind = |system: &&Machine| {
+            system
+                .gpus
+                .iter()
+                .filter_map(|group| gpu(&group.model))
+                .any(|other| other.coherent.is_some() && other.family == chip.family)
+        };
+        let Some(system) = self.catalogue.systems.iter().find(of_kind) else { return };
+        if self.machine.host.cpu.is_none() {
+            self.machine.host.cpu.clone_from(&system.host.cpu);
+            let together: u16 = system.gpus.iter().map(|group| group.count).sum();
+            let sockets = u32::from(self.gpus()) * u32::from(system.host.sockets.max(1));
+            let sockets = sockets.div_ceil(u32::from(together.max(1)));
+            self.sockets = u16::try_from(sockets).ok().filter(|sockets| *sockets <= MOST_SOCKETS);
+        }
     }
 
     fn usual_sockets(&self) -> u16 {

@@ -12,7 +12,7 @@ pub(super) struct Token {
     pub column: u32,
 }
 
-const SIGNS: [char; 5] = ['+', '@', '(', ')', ','];
+pub(super) const SIGNS: [char; 5] = ['+', '@', '(', ')', ','];
 
 /// Splits `text` at blanks and signs.
 pub(super) fn split(text: &str) -> Vec<Token> {
@@ -90,9 +90,22 @@ impl<'a> Cursor<'a> {
 
     /// A number from 1 to 9,999,999.
     pub fn number(&mut self, what: &str) -> Result<u32, Diagnostic> {
+        self.number_to(9_999_999, what)
+    }
+
+    /// A number from 1 to 65,535.
+    pub fn small_number(&mut self, what: &str) -> Result<u16, Diagnostic> {
+        self.number_to(u16::MAX.into(), what).map(|number| u16::try_from(number).unwrap_or(u16::MAX))
+    }
+
+    fn number_to(&mut self, most: u32, what: &str) -> Result<u32, Diagnostic> {
         let token = self.name(what)?;
-        let number = token.text.parse().ok().filter(|number| (1..10_000_000).contains(number));
-        number.ok_or_else(|| self.error(&token, what))
+        let number = token.text.parse().ok().filter(|number| (1..=most).contains(number));
+        number.ok_or_else(|| {
+            let digits = token.text.bytes().all(|byte| byte.is_ascii_digit());
+            let range = if digits { format!("{what} from 1 to {most}") } else { what.to_owned() };
+            self.error(&token, &range)
+        })
     }
 
     pub fn error(&self, token: &Token, expected: &str) -> Diagnostic {
