@@ -1,12 +1,13 @@
 //! From the sources of a command line to a machine: read, joined, built, named as in the input.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use weft_base::{Diagnostic, Severity};
 use weft_catalogue::{Catalogue, Machine};
 use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Source, join};
-use weft_topology::{Assumption, NodeId, NodeKind, Topology, build};
+use weft_topology::{Assumption, NodeId, NodeKind, Topology, build, oneliner};
 
 use crate::codes::FILE_UNUSED;
 use crate::exit::{Exit, Failure};
@@ -69,6 +70,9 @@ pub fn load(
     verb: &str,
     catalogue: &Catalogue,
 ) -> Result<Loaded, Failure> {
+    if let Some(finding) = unquoted(sources, catalogue) {
+        return Err(bad_input(format!("{verb} a machine"), vec![finding], Vec::new()));
+    }
     let mut given = Vec::new();
     for argument in sources {
         given.extend(input::read(argument, catalogue)?);
@@ -106,6 +110,18 @@ pub fn load(
     let mut assumed = case.assumed.clone();
     assumed.extend(built.assumed.into_iter().filter(|own| !case.assumed.contains(own)));
     Ok(Loaded { sources: texts, case, topology, host, assumed, diagnostics })
+}
+
+/// A machine in one line that the shell cut at its blanks.
+fn unquoted(sources: &[OsString], catalogue: &Catalogue) -> Option<Diagnostic> {
+    if sources.len() < 2 || sources.iter().any(|source| Path::new(source).exists()) {
+        return None;
+    }
+    let words: Vec<_> = sources.iter().map(|source| source.to_string_lossy()).collect();
+    let line = words.join(" ");
+    oneliner::parse(&line, catalogue).ok()?;
+    let message = format!("a machine in one line is one argument, but this one came in {}", sources.len());
+    Some(Diagnostic::error(oneliner::SYNTAX, message).hint(format!("put it into quotes: '{line}'")))
 }
 
 type ReadAll = (Vec<Located<Evidence>>, Vec<Diagnostic>, Vec<Source>);

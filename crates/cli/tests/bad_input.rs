@@ -159,6 +159,8 @@ fn a_machine_that_the_hardware_refuses() {
       |
     1 | 8 t4 @ nvswitch3(4)
       |        ^^^^^^^^^
+      |
+      = help: leave the links out: such cards talk over PCIe
     [stderr ends]
     exit 3
     "#);
@@ -239,4 +241,15 @@ fn a_script_gets_its_document_even_then() {
         "{output}"
     );
     assert!(output.ends_with("exit 3\n"), "{output}");
+}
+
+#[test]
+fn a_machine_in_one_line_without_quotes() {
+    insta::assert_snapshot!(weft(&["show", "2", "rtx-3090", "@", "pcie4x8"]), @r#"
+    weft: failed to show a machine
+    error[one-liner-syntax]: a machine in one line is one argument, but this one came in 4
+      = help: put it into quotes: '2 rtx-3090 @ pcie4x8'
+    [stderr ends]
+    exit 3
+    "#);
 }

@@ -154,3 +154,23 @@ fn a_gpu_of_unknown_model_is_priced_and_said_to_be_unknown() {
     let output = weft(&["predict", "examples/topo/asymmetric.txt", "--size", "1GiB"]);
     assert!(output.contains("warning[gpu-model-unknown]") && output.ends_with("exit 0\n"), "{output}");
 }
+
+#[test]
+fn too_few_gpus_say_whose_choice_that_was() {
+    let chosen = weft(&["predict", "dgx-a100", "--gpus", "1"]);
+    assert!(chosen.contains("needs at least 2 GPUs, not 1"), "{chosen}");
+    assert!(chosen.contains("the machine has 8; choose at least two with `--gpus`"), "{chosen}");
+    let alone = weft(&["predict", "1 t4"]);
+    assert!(
+        !alone.contains("--gpus") && alone.contains("`weft show`") && alone.ends_with("exit 1\n"),
+        "{alone}"
+    );
+}
+
+#[test]
+fn names_of_algorithms_and_formats_are_read_in_any_case() {
+    let args = |algorithm, format| {
+        stdout(&["predict", "dgx-a100", "--size", "1MiB", "--algorithm", algorithm, "--format", format])
+    };
+    assert_eq!(args("Ring", "JSON"), args("ring", "json"));
+}

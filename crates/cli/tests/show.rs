@@ -344,3 +344,13 @@ fn the_catalogue_can_be_listed() {
     let gpus = stdout(&["show", "--list", "gpus"]);
     assert!(gpus.contains("rtx-3090") && !gpus.contains("dgx-a100"));
 }
+
+#[test]
+fn bridges_for_frames_say_that_data_does_not_use_them() {
+    let text = stdout(&["show", "2 gtx-1080 @ pcie3x8 + sli-hb"]);
+    let row = "  SLI HB bridge  GPU0, GPU1  3.25 GB/s per direction, rendered frames only: programs' data goes over PCIe";
+    assert!(text.lines().any(|line| line == row), "{text}");
+    // XDMA has no bridge; what was asked for is not dropped in silence.
+    let text = stdout(&["show", "2 r9-290x + crossfire"]);
+    assert!(text.contains("  rendered frames  GPU0, GPU1  over PCIe: XDMA"), "{text}");
+}

@@ -4,6 +4,7 @@ use weft_base::Bytes;
 use weft_catalogue::Catalogue;
 
 use crate::PredictError;
+use crate::bound::Bound;
 use crate::nccl::constants::{Column, Constants};
 use crate::nccl::system::System;
 use crate::nccl::tuning::{Algorithm, Choice, Protocol};
@@ -24,6 +25,8 @@ pub(crate) struct Expected<'c> {
     pub depth_us: f64,
     /// Why it differs from NCCL's price; empty where it does not.
     pub reasons: Vec<Reason<'c>>,
+    /// What carries no more than this, where the wires end before the model does.
+    pub wire: Option<String>,
 }
 
 /// A correction to NCCL's price, as a clause, and where it comes from.
@@ -38,6 +41,7 @@ pub(crate) fn expect<'c>(
     choice: Choice,
     system: &System,
     bus_factor: f64,
+    bound: &Bound,
     constants: Constants<'c>,
     catalogue: &'c Catalogue,
 ) -> Result<Expected<'c>, PredictError> {
@@ -47,6 +51,7 @@ pub(crate) fn expect<'c>(
         depth_us: choice.depth_us,
         choice,
         reasons: Vec::new(),
+        wire: None,
     };
     match (expected.choice.algorithm, system.reducing) {
         (Algorithm::Nvls, Some(rate)) => multicast(&mut expected, system, rate, constants, catalogue)?,
@@ -55,6 +60,7 @@ pub(crate) fn expect<'c>(
     if expected.choice.staged && expected.choice.protocol == Protocol::Simple {
         staged(&mut expected, system, bus_factor, catalogue)?;
     }
+    keep_within(&mut expected, bus_factor, bound);
     Ok(expected)
 }
 
@@ -115,6 +121,17 @@ fn multicast<'c>(
     let cites = constants.cite("nvls-efficiency").into_iter().chain(achieved.cite("nvls-step")).collect();
     expected.reasons.push(Reason { text, cites });
     Ok(())
+}
+
+/// No choice carries more than the wires allow, whatever was measured of other machines.
+fn keep_within(expected: &mut Expected<'_>, bus_factor: f64, bound: &Bound) {
+    let most = bound.busbw.as_gigabytes() / bus_factor;
+    if expected.algbw > most {
+        expected.algbw = most;
+        let text = format!("no more than the bound: {}", bound.limit);
+        expected.reasons = vec![Reason { text, cites: Vec::new() }];
+        expected.wire = Some(bound.limit.clone());
+    }
 }
 
 /// Through host memory a ring reaches a share of the PCIe ports, whatever NCCL counts for the sockets' link.

@@ -46,9 +46,9 @@ pub enum PredictError {
         hosts: usize,
     },
     /// Too few GPUs.
-    #[error("a collective needs at least 2 GPUs, the machine has {gpus}")]
+    #[error("a collective needs at least 2 GPUs, not {gpus}")]
     TooFewGpus {
-        /// How many there are.
+        /// How many take part.
         gpus: usize,
     },
     /// No ring passes all GPUs.

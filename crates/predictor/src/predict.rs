@@ -92,7 +92,9 @@ pub fn predict(
     let narrow = explain::narrowest(topology, &system, &rings.order);
     let multicasts = search::multicasts(&system, constants)?;
     let tuning = Tuning::new(&system, rings, multicasts, constants);
-    let pricing = Pricing::new(&tuning, &system, catalogue, request)?;
+    let bound = bound::bound(topology, &gpus, request.collective, catalogue)
+        .ok_or(PredictError::NoPath { gpus: gpus.len() })?;
+    let pricing = Pricing::new(&tuning, &system, &bound, catalogue, request)?;
     let largest = request.sizes.iter().max().copied().unwrap_or_default();
     let peaks = pricing.peaks(largest.get())?;
     let row = |bytes: &Bytes| pricing.row(*bytes, &peaks, narrow.as_ref());
@@ -100,8 +102,6 @@ pub fn predict(
     let chosen = pricing.choose(largest)?;
     let time = pricing.time(largest)?;
     let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, &time, pricing.bus_factor);
-    let bound = bound::bound(topology, &gpus, request.collective, catalogue)
-        .ok_or(PredictError::NoPath { gpus: gpus.len() })?;
     let diagnostics = findings::of(topology, catalogue, &gpus, &tuning, request);
     Ok(Prediction { collective: request.collective, ranks: gpus.len(), rows, bound, derivation, diagnostics })
 }
@@ -134,6 +134,7 @@ impl<'a> Pricing<'a> {
     fn new(
         tuning: &'a Tuning<'a>,
         system: &System,
+        bound: &Bound,
         catalogue: &'a Catalogue,
         request: &Request,
     ) -> Result<Self, PredictError> {
@@ -144,7 +145,7 @@ impl<'a> Pricing<'a> {
         let choices = all
             .into_iter()
             .filter(|choice| !any || wanted(choice.algorithm))
-            .map(|choice| achieved::expect(choice, system, bus_factor, tuning.constants, catalogue))
+            .map(|choice| achieved::expect(choice, system, bus_factor, bound, tuning.constants, catalogue))
             .collect::<Result<_, _>>()?;
         Ok(Self { tuning, choices, bus_factor })
     }
@@ -240,6 +241,9 @@ impl<'a> Pricing<'a> {
 
 /// What limits a size at which bandwidth counts.
 fn limit(expected: &Expected<'_>, narrow: Option<&(String, f64)>) -> String {
+    if let Some(wire) = &expected.wire {
+        return wire.clone();
+    }
     let choice = &expected.choice;
     match (choice.algorithm, choice.protocol) {
         (Algorithm::Ring | Algorithm::Tree, Protocol::Ll | Protocol::Ll128) => {

@@ -197,6 +197,20 @@ fn every_nvidia_system_of_one_domain_has_a_prediction_within_its_bound() {
     assert!(predicted > 100, "only {predicted} predictions");
 }
 
+/// Two Grace Hopper without an NVSwitch: copies through host memory cross from Grace to Grace at 150 GB/s, less
+/// than the share of the C2C ports that copies over PCIe ports reach.
+#[test]
+fn copies_through_host_memory_stay_within_the_link_between_sockets() {
+    for collective in Collective::ALL {
+        let answer = prediction("2 gh200-96gb", collective);
+        for row in &answer.rows {
+            assert!(row.busbw <= answer.bound.busbw, "{}: {row:?}", collective.name());
+        }
+        let last = answer.rows.last().expect("default sizes");
+        assert_eq!(last.bound_by, answer.bound.limit, "{}", collective.name());
+    }
+}
+
 const MACHINES: [&str; 4] = [
     "h100-sxm5-80gb @ nvswitch3(4)",
     "a100-sxm4-80gb @ nvswitch2(6)",

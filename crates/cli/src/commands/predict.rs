@@ -32,13 +32,13 @@ pub struct Args {
     #[arg(long, value_name = "GPUS")]
     gpus: Option<String>,
     /// Only this algorithm, as with NCCL_ALGO
-    #[arg(long, value_enum, value_name = "ALGORITHM")]
+    #[arg(long, value_enum, ignore_case = true, value_name = "ALGORITHM")]
     algorithm: Option<AlgorithmName>,
     /// Show how the numbers come about, and where each of them is from
     #[arg(long)]
     explain: bool,
     /// How to print it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
 }
 
@@ -186,23 +186,23 @@ fn access(loaded: &Loaded, catalogue: &Catalogue) -> PeerAccess {
 
 /// A refusal of the predictor: the input was good, the answer is missing.
 fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Failure {
+    let all = loaded.topology.of_kind(NodeKind::Gpu).count();
+    let links = "`weft show` says what the links of this machine carry";
     let (exit, hint) = match error {
-        PredictError::NotNvidia { .. } => (Exit::Findings, None),
+        PredictError::NotNvidia { .. } | PredictError::NoPath { .. } => (Exit::Findings, links.to_owned()),
         PredictError::SeveralHosts { .. } => {
-            (Exit::Findings, Some("choose the GPUs of one host with `--gpus`"))
+            (Exit::Findings, "choose the GPUs of one host with `--gpus`".to_owned())
         }
-        PredictError::TooFewGpus { .. } => (Exit::Findings, Some("choose at least two with `--gpus`")),
-        PredictError::NoPath { .. } => (Exit::Findings, None),
+        PredictError::TooFewGpus { .. } if all < 2 => (Exit::Findings, links.to_owned()),
+        PredictError::TooFewGpus { .. } => {
+            (Exit::Findings, format!("the machine has {all}; choose at least two with `--gpus`"))
+        }
         // A name or a constant that our own crates ask for must exist.
         PredictError::NotFound(_) | PredictError::Constant { .. } => {
-            (Exit::Bug, Some("this is a mistake of weft's own; please report it"))
+            (Exit::Bug, "this is a mistake of weft's own; please report it".to_owned())
         }
     };
-    let finding = Diagnostic::error(NO_PREDICTION, error.to_string());
     let mut diagnostics = loaded.diagnostics.clone();
-    diagnostics.push(match hint {
-        Some(hint) => finding.hint(hint),
-        None => finding,
-    });
+    diagnostics.push(Diagnostic::error(NO_PREDICTION, error.to_string()).hint(hint));
     Failure::because(exit, format!("predict {}", collective.name()), diagnostics, loaded.sources.clone())
 }

@@ -18,7 +18,7 @@ pub struct Args {
     #[command(flatten)]
     open: OpenArgs,
     /// How to print it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
     /// List the names that the catalogue knows of one kind, instead
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "sources", num_args = 0..=1, default_missing_value = "all")]

@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = Bytes::from_str)]
     min_size: Option<Bytes>,
     /// How to print it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
 }
 

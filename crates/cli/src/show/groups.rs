@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weft_catalogue::{BridgeUse, Catalogue};
 use weft_topology::{NodeId, NodeKind, ReportedClass, Topology, islands, reported_class};
 
 use crate::load::Loaded;
@@ -10,7 +11,7 @@ use crate::style::Tone;
 use crate::table::{Cell, Table};
 
 /// The groups of one host; `None` where nothing is tied to anything.
-pub fn section(loaded: &Loaded) -> Option<String> {
+pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> Option<String> {
     let topology = &loaded.host;
     let found = islands(topology);
     let list = |nodes: &[NodeId]| -> String {
@@ -22,6 +23,9 @@ pub fn section(loaded: &Loaded) -> Option<String> {
     };
     for island in &found.fabric {
         add(fabric_word(topology, island), list(island), tie(topology, island));
+    }
+    for (what, who, how) in picture_bridges(loaded, catalogue) {
+        add(&what, who, how);
     }
     for (switch, members) in &found.pcie {
         add(&format!("PCIe switch {}", topology.name(*switch)), list(members), String::new());
@@ -45,6 +49,28 @@ pub fn section(loaded: &Loaded) -> Option<String> {
         add(&format!("nearest NIC, {class}"), texts.join("; "), String::new());
     }
     (!table.is_empty()).then(|| super::titled("Together", &table.lines()))
+}
+
+/// Bridges for rendered frames, or PCIe in their place: what ties the cards, which, and for what.
+fn picture_bridges(loaded: &Loaded, catalogue: &Catalogue) -> Vec<(String, String, String)> {
+    let gpus: Vec<NodeId> = loaded.host.of_kind(NodeKind::Gpu).collect();
+    let row = |used: &BridgeUse| {
+        let cards: Vec<NodeId> =
+            used.gpus.iter().filter_map(|gpu| gpus.get(usize::from(*gpu)).copied()).collect();
+        let gpu = catalogue.gpu(loaded.host.model(*cards.first()?)?).ok()?;
+        let bridge = gpu.bridges.iter().find(|bridge| bridge.link == used.kind && !bridge.carries_data)?;
+        let link = catalogue.link(&bridge.link).ok()?;
+        let names: Vec<String> = cards.iter().map(|card| loaded.host.name(*card)).collect();
+        let rate = link.rate(used.links.unwrap_or(bridge.links));
+        let (what, how) = if bridge.bridgeless {
+            ("rendered frames", format!("over PCIe: {}", bridge.rule.value))
+        } else {
+            let how = format!("{rate} per direction, rendered frames only: programs' data goes over PCIe");
+            (link.title.as_str(), how)
+        };
+        Some((what.to_owned(), names::ranges(&names), how))
+    };
+    loaded.case.machine.bridges.iter().filter_map(row).collect()
 }
 
 type Near = (NodeId, ReportedClass, Vec<NodeId>);

@@ -31,7 +31,7 @@ pub fn text(loaded: &Loaded, catalogue: &Catalogue) -> String {
     if only_peers(loaded).is_none() {
         sections.extend(links::section(&pairs, &mut routes, &loaded.host, catalogue));
         sections.extend(extremes::section(&pairs, &mut routes, &loaded.host));
-        sections.extend(groups::section(loaded));
+        sections.extend(groups::section(loaded, catalogue));
     }
     sections.extend(peers::section(loaded));
     sections.extend(retimers::section(&loaded.case.machine, catalogue));

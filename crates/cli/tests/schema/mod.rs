@@ -100,7 +100,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     let is_code = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     match pattern {
         "^[a-z0-9-]+$" => !text.is_empty() && text.chars().all(is_code),
-        "^(NV[1-9][0-9]*|PIX|PXB|PHB|NODE|SYS|OK|CNS|GNS|TNS|NS|DR|U)$" => {
+        "^(NV[1-9][0-9]*|XGMI|PIX|PXB|PHB|NODE|SYS|OK|CNS|GNS|TNS|NS|DR|U)$" => {
             text.parse::<weft_topology::ReportedClass>().is_ok()
                 || ["OK", "CNS", "GNS", "TNS", "NS", "DR", "U"].contains(&text)
         }

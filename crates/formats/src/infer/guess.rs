@@ -86,7 +86,7 @@ pub(super) fn gpu<'c>(
     Some(gpu)
 }
 
-/// NVIDIA GPUs on sale with just so many links, to name in a hint.
+/// NVIDIA GPUs on sale with just so many links, at most four, to name in a hint.
 pub(super) fn with_links(count: u16, catalogue: &Catalogue) -> Vec<&str> {
     let fits = |gpu: &&Gpu| {
         let own = gpu.fabric.as_ref();
@@ -97,7 +97,7 @@ pub(super) fn with_links(count: u16, catalogue: &Catalogue) -> Vec<&str> {
     let mut fitting: Vec<&Gpu> = catalogue.gpus.iter().filter(fits).collect();
     // The first of its kind is what most people have; later ones are its relatives.
     fitting.sort_by_key(|gpu| (gpu.year, gpu.form != Form::Sxm));
-    fitting.into_iter().map(|gpu| gpu.name.as_str()).collect()
+    fitting.into_iter().map(|gpu| gpu.name.as_str()).take(4).collect()
 }
 
 /// The best-known system with such GPUs, tied by as many links: with as many GPUs if there is one, then
