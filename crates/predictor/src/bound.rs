@@ -47,6 +47,16 @@ struct Scope<'a> {
     fabric_only: bool,
 }
 
+/// Some of the GPUs and their way to the others, NVLink aside.
+struct Exit {
+    below: Vec<NodeId>,
+    capacity: Rate,
+    /// The way in words.
+    text: String,
+    /// The catalogue's name of its kind of link.
+    link: String,
+}
+
 impl Scope<'_> {
     /// Whether traffic among the GPUs may use the link.
     fn counts(&self, link: &Link) -> bool {
@@ -164,40 +174,78 @@ impl Scope<'_> {
         switches.peek().is_some() && switches.all(reduces)
     }
 
-    /// Cuts along the host's tree: below a PCIe switch, and between sockets.
+    /// Cuts along the host's tree, below a PCIe switch and between sockets, and around what NVLink ties.
     fn uplinks(&self) -> Vec<Bound> {
-        let host_links = self.topology.links().map(|(_, link)| link).filter(|link| {
+        if self.topology.of_kind(NodeKind::GpuSwitch).next().is_some() {
+            return Vec::new();
+        }
+        let switches = self.topology.links().map(|(_, link)| link).filter(|link| {
             let (from, to) = (self.topology.node(link.from), self.topology.node(link.to));
             let uplink = from.kind == NodeKind::PcieSwitch
                 && matches!(to.kind, NodeKind::HostBridge | NodeKind::PcieSwitch);
-            let nested = to.kind == NodeKind::PcieSwitch && to.number > from.number;
-            (uplink && !nested)
-                || (from.kind == NodeKind::Cpu && to.kind == NodeKind::Cpu && from.number < to.number)
+            uplink && !(to.kind == NodeKind::PcieSwitch && to.number > from.number)
         });
-        host_links.filter_map(|link| self.cut(link)).collect()
+        let switches = switches.map(|link| self.exit_of_switch(link));
+        let sockets = self.topology.of_kind(NodeKind::Cpu).filter_map(|cpu| self.exit_of_socket(cpu));
+        let islands = islands(self.topology).fabric;
+        let islands = islands.iter().filter_map(|island| self.exit_of_island(island));
+        switches.chain(sockets).chain(islands).filter_map(|exit| self.cut(&exit)).collect()
     }
 
-    /// The bound of the cut that `link` and the NVLinks beside it make; `None` where all GPUs are on one side.
+    fn below(&self, node: NodeId) -> Vec<NodeId> {
+        self.gpus.iter().copied().filter(|gpu| self.is_below(*gpu, node)).collect()
+    }
+
+    fn exit_of_switch(&self, link: &Link) -> Exit {
+        let ends = format!("{} to {}", self.topology.name(link.from), self.topology.name(link.to));
+        let kind = self.topology.kind(link.kind);
+        let text = format!("{} from {ends}", kind.family.bundle(&kind.title, link.count.into()));
+        Exit { below: self.below(link.from), capacity: link.capacity, text, link: kind.name.clone() }
+    }
+
+    /// All links of a CPU to other CPUs.
+    fn exit_of_socket(&self, cpu: NodeId) -> Option<Exit> {
+        let links = || {
+            let links = self.topology.links_from(cpu).map(|(_, link)| link);
+            links.filter(|link| self.topology.node(link.to).kind == NodeKind::Cpu)
+        };
+        let first = links().next()?;
+        let kind = self.topology.kind(first.kind);
+        let bundle = kind.family.bundle(&kind.title, links().map(|link| u32::from(link.count)).sum());
+        let from = self.topology.name(cpu);
+        let text = match links().count() {
+            1 => format!("{bundle} from {from} to {}", self.topology.name(first.to)),
+            _ => format!("{bundle} out of {from}"),
+        };
+        let capacity = links().map(|link| link.capacity).sum();
+        Some(Exit { below: self.below(cpu), capacity, text, link: kind.name.clone() })
+    }
+
+    /// The ports towards the host of GPUs that NVLink ties, which is their only way to the others.
+    fn exit_of_island(&self, island: &[NodeId]) -> Option<Exit> {
+        let below: Vec<NodeId> = self.gpus.iter().copied().filter(|gpu| island.contains(gpu)).collect();
+        let links: Vec<&Link> = below
+            .iter()
+            .flat_map(|gpu| self.topology.links_from(*gpu).map(|(_, link)| link))
+            .filter(|link| matches!(self.topology.family(link), LinkFamily::Pcie | LinkFamily::Coherent))
+            .collect();
+        let kind = self.topology.kind(links.first()?.kind);
+        let port = kind.family.bundle(&kind.title, links.first()?.count.into());
+        let names: Vec<String> = below.iter().map(|gpu| self.topology.name(*gpu)).collect();
+        let text = format!("{port} of each of {}", names.join(", "));
+        let capacity = links.iter().map(|link| link.capacity).sum();
+        Some(Exit { below, capacity, text, link: kind.name.clone() })
+    }
+
+    /// The bound of the cut that an exit and the NVLinks beside it make; `None` where all GPUs are on one side.
     #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
-    fn cut(&self, link: &Link) -> Option<Bound> {
-        let below: Vec<NodeId> =
-            self.gpus.iter().copied().filter(|gpu| self.is_below(*gpu, link.from)).collect();
-        let (inside, total) = (below.len(), self.gpus.len());
-        if inside == 0 || inside == total || self.topology.of_kind(NodeKind::GpuSwitch).next().is_some() {
+    fn cut(&self, exit: &Exit) -> Option<Bound> {
+        let (inside, total) = (exit.below.len(), self.gpus.len());
+        if inside == 0 || inside == total {
             return None;
         }
-        let crosses = |side: &Link| {
-            self.topology.family(side) == LinkFamily::GpuFabric
-                && self.gpus.contains(&side.to)
-                && !below.contains(&side.to)
-        };
-        let beside: Rate = below
-            .iter()
-            .flat_map(|gpu| self.topology.links_from(*gpu).map(|(_, side)| *side))
-            .filter(crosses)
-            .map(|side| side.capacity)
-            .sum();
-        let capacity = link.capacity + beside;
+        let beside = self.beside(&exit.below);
+        let capacity = exit.capacity + beside;
         let (n, larger) = (total as f64, inside.max(total - inside) as f64);
         let crossing = match self.collective {
             Collective::AllReduce | Collective::Broadcast | Collective::SendRecv => 1.0,
@@ -205,14 +253,12 @@ impl Scope<'_> {
         };
         let share = self.collective.bus_factor(total);
         let busbw = Rate::from_gigabytes(capacity.as_gigabytes() / crossing * share);
-        let kind = self.topology.kind(link.kind);
-        let ends = format!("{} to {}", self.topology.name(link.from), self.topology.name(link.to));
-        let limit = format!("{} from {ends}", kind.family.bundle(&kind.title, link.count.into()));
-        let mut first = format!("{inside} of {total} GPUs reach the others over {limit} = {}", link.capacity);
+        let mut first =
+            format!("{inside} of {total} GPUs reach the others over {} = {}", exit.text, exit.capacity);
         if beside > Rate::ZERO {
             first = format!("{first} and NVLinks beside it = {beside}");
         }
-        let cites: Vec<Cite<'_>> = rate_source(self.catalogue, &kind.name).into_iter().collect();
+        let cites: Vec<Cite<'_>> = rate_source(self.catalogue, &exit.link).into_iter().collect();
         let name = self.collective.name();
         let derivation = vec![
             Step::cited(format!("{first} in one direction"), self.catalogue, &cites),
@@ -221,7 +267,18 @@ impl Scope<'_> {
             )),
             Step::arithmetic(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share))),
         ];
-        Some(Bound { busbw, limit, derivation })
+        Some(Bound { busbw, limit: exit.text.clone(), derivation })
+    }
+
+    /// What NVLinks carry from some of the GPUs to the others.
+    fn beside(&self, below: &[NodeId]) -> Rate {
+        let crosses = |side: &Link| {
+            self.topology.family(side) == LinkFamily::GpuFabric
+                && self.gpus.contains(&side.to)
+                && !below.contains(&side.to)
+        };
+        let links = below.iter().flat_map(|gpu| self.topology.links_from(*gpu).map(|(_, side)| side));
+        links.filter(|side| crosses(side)).map(|side| side.capacity).sum()
     }
 
     /// Whether `gpu` hangs below `node` (its PCIe switch, or its socket).

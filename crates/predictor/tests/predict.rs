@@ -211,6 +211,22 @@ fn copies_through_host_memory_stay_within_the_link_between_sockets() {
     }
 }
 
+#[test]
+fn all_links_of_a_socket_and_all_ports_of_an_island_make_their_cuts() {
+    // Four Grace, each joined to the three others at 150 GB/s: 450 GB/s leave a socket, as much as its GPU
+    // sends over C2C; one of the three links would be 150.
+    let four = prediction("4 gh200-96gb", Collective::AllReduce).bound;
+    assert_eq!(
+        (four.busbw.to_string().as_str(), four.limit.as_str()),
+        ("450 GB/s", "10 x NVLink-C2C of each GPU")
+    );
+    // Pairs tied by NVLink have two PCIe 3 ports: 2 x 15.75 GB/s in, so algbw <= 31.51 and busbw 3/2 of that,
+    // where one GPU with its NVLinks would send 90.75.
+    let pairs = prediction("power9-ac922", Collective::AllReduce).bound;
+    assert_eq!(pairs.busbw.to_string(), "47.26 GB/s", "{pairs:?}");
+    assert!(pairs.limit.contains("of each of GPU0, GPU1"), "{pairs:?}");
+}
+
 const MACHINES: [&str; 4] = [
     "h100-sxm5-80gb @ nvswitch3(4)",
     "a100-sxm4-80gb @ nvswitch2(6)",
