@@ -61,15 +61,24 @@ fn shortest(
         | NodeKind::GpuSwitch
         | NodeKind::NetworkSwitch => true,
     };
+    let ending = ending(topology, to, &allowed, &passable);
+    let mut near = None;
     let mut distance: BTreeMap<NodeId, usize> = BTreeMap::from([(from, 0)]);
     let mut open = VecDeque::from([from]);
     while let Some(node) = open.pop_front() {
         let next = distance[&node] + 1;
+        // Every shortest way enters the ending as soon as the first one does; from there on only that counts.
+        if near.is_some_and(|near| next > near) && !ending.contains_key(&node) {
+            continue;
+        }
         if distance.get(&to).is_some_and(|found| *found < next) || (node != from && !passable(node)) {
             continue;
         }
         for (_, link) in topology.links_from(node).filter(|(_, link)| allowed(topology.family(link))) {
             distance.entry(link.to).or_insert_with(|| {
+                if ending.get(&link.to) == Some(&ENDING) && passable(link.to) {
+                    near.get_or_insert(next);
+                }
                 open.push_back(link.to);
                 next
             });
@@ -79,6 +88,34 @@ fn shortest(
     Some(collect(topology, to, length, &distance, |node, link| {
         allowed(topology.family(link)) && (node == from || passable(node))
     }))
+}
+
+/// Steps before the end of a way that are looked at from there: a device, its host bridge, its CPU.
+const ENDING: usize = 2;
+
+/// All nodes so near to `to`, with their distance. Where each of many CPUs is joined to each, a search from one
+/// side only would go through all of their links for every pair of devices.
+fn ending(
+    topology: &Topology,
+    to: NodeId,
+    allowed: &impl Fn(LinkFamily) -> bool,
+    passable: &impl Fn(NodeId) -> bool,
+) -> BTreeMap<NodeId, usize> {
+    let mut known = BTreeMap::from([(to, 0)]);
+    let mut last = vec![to];
+    for steps in 1..=ENDING {
+        let mut next = Vec::new();
+        for node in last.into_iter().filter(|node| *node == to || passable(*node)) {
+            for (_, link) in topology.links_from(node).filter(|(_, link)| allowed(topology.family(link))) {
+                known.entry(link.to).or_insert_with(|| {
+                    next.push(link.to);
+                    steps
+                });
+            }
+        }
+        last = next;
+    }
+    known
 }
 
 /// Walks back from `to`: the links of each step are those that lead to the next step's nodes, from nodes

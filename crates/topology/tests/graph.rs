@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{node, rate, topology};
+use common::{graph, machine, node, rate, topology};
 use petgraph::algo::{dijkstra, has_path_connecting};
 use petgraph::graph::{NodeIndex, UnGraph};
 use proptest::prelude::*;
@@ -163,6 +163,26 @@ fn across_sockets_the_narrower_of_port_and_socket_link_binds() {
     let server = topology("8 a40 + 4 xeon-ice-lake");
     let way = route(&server, node(&server, "GPU0"), node(&server, "GPU7")).expect("a way");
     assert_eq!((way.rate, way.bottleneck), (rate("22.4 GB/s"), 2));
+}
+
+/// A matrix of a virtual machine may show every device on a node of its own. A search of all links between all
+/// nodes for each pair would take minutes for a hundred of them.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "this test is about time")]
+fn a_route_between_two_of_many_joined_sockets_is_found_at_once() {
+    let mut described = machine("4 a40 + 4 xeon-ice-lake");
+    described.host.sockets = 120;
+    described.gpus[0].count = 120;
+    described.pcie.clear();
+    let large = graph(&described);
+    let gpus: Vec<NodeId> = large.of_kind(NodeKind::Gpu).collect();
+    let start = std::time::Instant::now();
+    for to in &gpus[1..] {
+        assert_eq!(route(&large, gpus[0], *to).expect("a way").hops.len(), 5);
+    }
+    println!("119 routes in {:?}", start.elapsed());
+    let bound = std::time::Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 20 });
+    assert!(start.elapsed() < bound, "{:?}", start.elapsed());
 }
 
 #[test]
