@@ -4,6 +4,7 @@ use weft_base::{Diagnostic, Place};
 
 use crate::codes;
 use crate::format::{Line, Source};
+use crate::grid::DEVICES_MAX;
 use crate::ranges::short;
 use crate::text::{is_binary, is_utf16};
 
@@ -84,6 +85,9 @@ pub(crate) fn no_device(file: &str, lines: &[Line]) -> Diagnostic {
                 .at(place);
         }
     }
+    if let Some(finding) = lines.iter().find_map(|line| too_wide(file, line)) {
+        return finding;
+    }
     let first = lines.iter().find(|line| !line.is_blank());
     let place = first.map_or_else(
         || Place::new(file, 1, 1, 0),
@@ -94,4 +98,16 @@ pub(crate) fn no_device(file: &str, lines: &[Line]) -> Diagnostic {
     let message = format!("no GPU and no NIC found in this text{begins}");
     let hint = "paste the output of `nvidia-smi topo -m` from the line with GPU0 on, or name a system such as `dgx-a100`";
     Diagnostic::error(codes::NO_DEVICE, message).hint(hint).at(place)
+}
+
+/// A header of more devices than any matrix has.
+fn too_wide(file: &str, line: &Line) -> Option<Diagnostic> {
+    let is_gpu = |word: &&str| {
+        word.strip_prefix("GPU").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let count = line.text.split_whitespace().filter(is_gpu).count();
+    let message = format!("a header of {count} GPUs is longer than any that is read: {DEVICES_MAX} devices");
+    let hint = "a matrix is of one host; for a cluster write `32 x dgx-h100`";
+    let place = Place::new(file, line.number, line.column(line.indent()), 0);
+    (count > DEVICES_MAX).then(|| Diagnostic::error(codes::NO_DEVICE, message).hint(hint).at(place))
 }

@@ -235,7 +235,18 @@ fn a_machine_described_twice_is_taken_once() {
 }
 
 #[test]
-fn a_hint_names_every_gpu_with_so_many_links() {
+fn a_matrix_of_a_thousand_devices_is_refused_for_its_size() {
+    let labels: Vec<String> = (0..1000).map(|gpu| format!("GPU{gpu}")).collect();
+    let row = |label: &String| format!("{label}\t{}\n", ["SYS"; 1000].join("\t"));
+    let text = format!("\t{}\n{}", labels.join("\t"), labels.iter().map(row).collect::<String>());
+    let found = read(&Source::file("t", text), Catalogue::embedded(), None).diagnostics.remove(0);
+    let wanted =
+        "t:1:2: error[no-device]: a header of 1000 GPUs is longer than any that is read: 256 devices";
+    assert!(found.to_string().starts_with(wanted), "{found}");
+}
+
+#[test]
+fn a_hint_names_gpus_with_so_many_links() {
     let catalogue = Catalogue::embedded();
     let text = "\tGPU0\tGPU1\nGPU0\t X \tNV18\nGPU1\tNV18\t X \n";
     let evidence = read(&Source::file("t", text), catalogue, None).evidence;

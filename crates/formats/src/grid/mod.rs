@@ -19,8 +19,8 @@ use crate::words::{Title, Word};
 
 pub(crate) use scan::scan;
 
-/// No matrix is larger. Beyond it text is something else, and would only cost time.
-pub(crate) const DEVICES_MAX: usize = 1024;
+/// No matrix is larger: the widest met has 50 devices. Beyond it text is something else, and would only cost time.
+pub(crate) const DEVICES_MAX: usize = 256;
 
 /// A matrix as found, its lines given by index into what was scanned.
 #[derive(Debug, Clone, Default)]
