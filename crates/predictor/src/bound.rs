@@ -3,9 +3,10 @@
 use weft_base::Rate;
 use weft_catalogue::{Catalogue, LinkFamily};
 use weft_collective::Collective;
-use weft_topology::{Kind, Link, NodeId, NodeKind, Topology, islands};
+use weft_topology::{Kind, Link, NodeId, NodeKind, Topology, fabric_islands};
 
 use crate::nccl::constants::Constants;
+use crate::nccl::system::switch_reduces;
 use crate::step::{Cite, Step};
 
 /// The highest bus bandwidth that any algorithm can reach.
@@ -36,7 +37,7 @@ pub(crate) fn bound(
 
 /// Whether NVLink alone joins all the GPUs.
 pub(crate) fn tied_by_fabric(topology: &Topology, gpus: &[NodeId]) -> bool {
-    islands(topology).fabric.iter().any(|island| gpus.iter().all(|gpu| island.contains(gpu)))
+    fabric_islands(topology).iter().any(|island| gpus.iter().all(|gpu| island.contains(gpu)))
 }
 
 struct Scope<'a> {
@@ -166,12 +167,9 @@ impl Scope<'_> {
     }
 
     fn all_switches_reduce(&self) -> bool {
-        let reduces = |node: NodeId| {
-            let switch = self.topology.model(node).and_then(|name| self.catalogue.switch(name).ok());
-            switch.and_then(|switch| switch.reduces.as_ref()).is_some_and(|reduces| reduces.value)
-        };
         let mut switches = self.topology.of_kind(NodeKind::GpuSwitch).peekable();
-        switches.peek().is_some() && switches.all(reduces)
+        switches.peek().is_some()
+            && switches.all(|switch| switch_reduces(self.topology, self.catalogue, switch))
     }
 
     /// Cuts along the host's tree, below a PCIe switch and between sockets, and around what NVLink ties.
@@ -187,7 +185,7 @@ impl Scope<'_> {
         });
         let switches = switches.map(|link| self.exit_of_switch(link));
         let sockets = self.topology.of_kind(NodeKind::Cpu).filter_map(|cpu| self.exit_of_socket(cpu));
-        let islands = islands(self.topology).fabric;
+        let islands = fabric_islands(self.topology);
         let islands = islands.iter().filter_map(|island| self.exit_of_island(island));
         switches.chain(sockets).chain(islands).filter_map(|exit| self.cut(&exit)).collect()
     }

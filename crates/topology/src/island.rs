@@ -23,7 +23,8 @@ pub fn islands(topology: &Topology) -> Islands {
     Islands { fabric: fabric_islands(topology), pcie: pcie_islands(topology), nics: near_nics(topology) }
 }
 
-fn fabric_islands(topology: &Topology) -> Vec<Vec<NodeId>> {
+/// GPUs that reach each other over GPU-fabric links alone, in groups of at least two.
+pub fn fabric_islands(topology: &Topology) -> Vec<Vec<NodeId>> {
     let mut seen = vec![false; topology.nodes().len()];
     let mut islands = Vec::new();
     for gpu in topology.of_kind(NodeKind::Gpu) {

@@ -22,7 +22,7 @@ pub use channel::{ChannelBudget, channel_budgets};
 pub use class::{NcclPath, NotAClass, ReportedClass};
 pub use classify::{nccl_path, reported_class};
 pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind, Topology};
-pub use island::{Islands, islands};
+pub use island::{Islands, fabric_islands, islands};
 pub use overlay::{Health, Overlay};
 pub use route::{Hop, Route, route, widest};
 

@@ -128,6 +128,12 @@ impl System {
     }
 }
 
+/// Whether a switch of the GPU fabric adds what passes it (NVLS).
+pub(crate) fn switch_reduces(topology: &Topology, catalogue: &Catalogue, switch: NodeId) -> bool {
+    let model = topology.model(switch).and_then(|name| catalogue.switch(name).ok());
+    model.and_then(|switch| switch.reduces.as_ref()).is_some_and(|reduces| reduces.value)
+}
+
 struct Survey<'a> {
     topology: &'a Topology,
     catalogue: &'a Catalogue,
@@ -343,11 +349,9 @@ impl<'a> Survey<'a> {
         let mut least = f64::INFINITY;
         for gpu in gpus {
             let mut switches = self.switches(*gpu).peekable();
-            let reduces = |switch: NodeId| {
-                let model = self.topology.model(switch).and_then(|name| self.catalogue.switch(name).ok());
-                model.and_then(|switch| switch.reduces.as_ref()).is_some_and(|reduces| reduces.value)
-            };
-            if switches.peek().is_none() || !switches.all(|(switch, _)| reduces(switch)) {
+            if switches.peek().is_none()
+                || !switches.all(|(switch, _)| switch_reduces(self.topology, self.catalogue, switch))
+            {
                 return Ok(None);
             }
             least = least.min(self.switched_rate(*gpu)?);
