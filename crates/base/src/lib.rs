@@ -3,6 +3,7 @@
 
 mod code;
 mod diagnostic;
+mod guid;
 mod nearest;
 mod quantities;
 mod quantity;
@@ -10,6 +11,7 @@ mod speed;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Place, Severity};
+pub use guid::{Guid, NotAGuid};
 pub use nearest::{nearest, simplify};
 pub use quantities::{Bytes, ComputeRate, Loss, Power, Rate, Ratio, Span, Time};
 pub use quantity::{QuantityError, Unit};

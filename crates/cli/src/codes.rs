@@ -12,7 +12,7 @@ pub const FILE_UNREADABLE: Code = Code {
 /// A source larger than any topology.
 pub const FILE_TOO_LARGE: Code = Code {
     name: "file-too-large",
-    explanation: "A source holds more than 64 MiB, far more than any output that can be read here. Cut the part out that \
+    explanation: "A source holds more than 1 GiB, more than any output that is worth reading whole. Cut the part out that \
         describes the machine.",
 };
 
@@ -28,6 +28,13 @@ pub const FILE_UNUSED: Code = Code {
     name: "file-unused",
     explanation: "A file of the folder holds nothing that can be read, so it was left out. Give the files that matter one \
         by one to leave the others unread.",
+};
+
+/// Evidence, but no machine.
+pub const NO_MACHINE: Code = Code {
+    name: "no-machine",
+    explanation: "The input was read, but it describes no machine: it holds measurements, a log or settings, and the \
+        question is about a machine. Give the description of the machine beside it; `weft show` prints what was read.",
 };
 
 /// A predictor's refusal.
@@ -57,6 +64,7 @@ pub const CODES: &[Code] = &[
     FILE_TOO_LARGE,
     INVALID_UTF8,
     FILE_UNUSED,
+    NO_MACHINE,
     NO_PREDICTION,
     NO_SUCH_GPU,
     NOTHING_TO_EXPLAIN,

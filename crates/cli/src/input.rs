@@ -13,7 +13,7 @@ use crate::codes::{FILE_TOO_LARGE, FILE_UNREADABLE, INVALID_UTF8};
 use crate::exit::{Exit, Failure};
 
 /// The most that is read of one source.
-const SIZE_MAX: u64 = 64 << 20;
+const SIZE_MAX: u64 = 1 << 30;
 
 /// A source and how it came to be read.
 #[derive(Debug)]
@@ -63,6 +63,9 @@ pub fn folder_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 pub fn file(path: &Path, from_folder: bool) -> Result<Given, Failure> {
     let name = path.display().to_string();
     let opened = File::open(path).map_err(|error| unreadable(&format!("read {name}"), path, &error))?;
+    if opened.metadata().is_ok_and(|metadata| metadata.len() > SIZE_MAX) {
+        return Err(too_large(&name));
+    }
     Ok(decoded(&name, limited(opened, &name)?, from_folder))
 }
 
@@ -78,17 +81,24 @@ fn folder(path: &Path) -> Result<Vec<Given>, Failure> {
 
 fn limited(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let what = || if name == "-" { "read standard input".to_owned() } else { format!("read {name}") };
     reader
         .take(SIZE_MAX + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(&what(), Path::new(name), &error))?;
+        .map_err(|error| unreadable(&reading(name), Path::new(name), &error))?;
     if bytes.len() as u64 > SIZE_MAX {
-        let why = Diagnostic::error(FILE_TOO_LARGE, format!("{name} holds more than 64 MiB"))
-            .hint("give only the part that describes the machine");
-        return Err(Failure::new(Exit::BadInput, what(), why));
+        return Err(too_large(name));
     }
     Ok(bytes)
+}
+
+fn too_large(name: &str) -> Failure {
+    let why = Diagnostic::error(FILE_TOO_LARGE, format!("{name} holds more than 1 GiB"))
+        .hint("give only the part that describes the machine");
+    Failure::new(Exit::BadInput, reading(name), why)
+}
+
+fn reading(name: &str) -> String {
+    if name == "-" { "read standard input".to_owned() } else { format!("read {name}") }
 }
 
 fn decoded(name: &str, bytes: Vec<u8>, from_folder: bool) -> Given {
@@ -97,10 +107,15 @@ fn decoded(name: &str, bytes: Vec<u8>, from_folder: bool) -> Given {
         Err(error) => {
             let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
             let finding = invalid_utf8(name, &text, error.utf8_error().valid_up_to());
-            (text, vec![finding])
+            let source = Source { bytes: error.into_bytes(), ..Source::file(name, text) };
+            return Given { source, from_folder, diagnostics: vec![finding] };
         }
     };
-    Given { source: Source::file(name, text), from_folder, diagnostics }
+    let mut source = Source::file(name, text);
+    if source.text.contains('\0') {
+        source.bytes = source.text.clone().into_bytes();
+    }
+    Given { source, from_folder, diagnostics }
 }
 
 fn invalid_utf8(name: &str, text: &str, offset: usize) -> Diagnostic {

@@ -9,7 +9,7 @@ use weft_catalogue::{Catalogue, Machine};
 use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Source, join};
 use weft_topology::{Assumption, NodeId, NodeKind, Topology, build, oneliner};
 
-use crate::codes::FILE_UNUSED;
+use crate::codes::{FILE_UNUSED, NO_MACHINE};
 use crate::exit::{Exit, Failure};
 use crate::input::{self, Given};
 
@@ -53,7 +53,7 @@ pub struct Loaded {
     pub sources: Vec<Source>,
     /// What was read and joined.
     pub case: Case,
-    /// All hosts, nodes called as in the input.
+    /// All hosts, nodes called as in the input; empty where the input describes no machine.
     pub topology: Topology,
     /// One of the hosts; the same as `topology` where there is only one.
     pub host: Topology,
@@ -90,8 +90,12 @@ pub fn load(
     if has_error(&diagnostics) {
         return Err(bad_input(what, diagnostics, texts));
     }
-    let built = build(&case.machine, catalogue).and_then(|built| {
-        let host = one_host(&case.machine).map(|machine| build(&machine, catalogue)).transpose()?;
+    let Some(machine) = &case.machine else {
+        let (topology, host) = <(Topology, Topology)>::default();
+        return Ok(Loaded { sources: texts, case, topology, host, assumed: Vec::new(), diagnostics });
+    };
+    let built = build(machine, catalogue).and_then(|built| {
+        let host = one_host(machine).map(|machine| build(&machine, catalogue)).transpose()?;
         Ok((built, host))
     });
     let (built, host) = match built {
@@ -110,6 +114,28 @@ pub fn load(
     let mut assumed = case.assumed.clone();
     assumed.extend(built.assumed.into_iter().filter(|own| !case.assumed.contains(own)));
     Ok(Loaded { sources: texts, case, topology, host, assumed, diagnostics })
+}
+
+/// The same, where an answer needs a machine.
+pub fn machine(
+    sources: &[OsString],
+    open: &OpenArgs,
+    verb: &str,
+    catalogue: &Catalogue,
+) -> Result<Loaded, Failure> {
+    let loaded = load(sources, open, verb, catalogue)?;
+    if loaded.case.machine.is_some() {
+        return Ok(loaded);
+    }
+    let names: Vec<&str> = loaded.sources.iter().map(|source| source.name.as_str()).collect();
+    let mut why = Diagnostic::error(NO_MACHINE, format!("{} says nothing of the machine", names.join(", ")))
+        .hint(
+            "give the machine too: the output of `nvidia-smi topo -m`, or a system's name such as `dgx-a100`",
+        );
+    why.place = loaded.case.evidence.first().map(|evidence| evidence.place.clone());
+    let mut diagnostics = loaded.diagnostics;
+    diagnostics.push(why);
+    Err(bad_input(format!("{verb} a machine"), diagnostics, loaded.sources))
 }
 
 /// A machine in one line that the shell cut at its blanks.

@@ -129,7 +129,8 @@ fn ends_of_graph(topology: &Topology) -> Vec<End> {
 /// The accesses that were read, where they are all that is known of the pairs.
 pub fn only_peers(loaded: &Loaded) -> Option<&PeerMatrix> {
     let peers = loaded.case.peers.first()?;
-    let described = loaded.case.matrix.is_some() || !loaded.case.machine.pcie.is_empty();
+    let described = loaded.case.matrix.is_some()
+        || loaded.case.machine.as_ref().is_some_and(|machine| !machine.pcie.is_empty());
     (!described && loaded.case.gpu_labels == peers.value.ends).then_some(&peers.value)
 }
 

@@ -1,11 +1,13 @@
 //! What a format is. Adding one is one file and one line in [`FORMATS`](crate::FORMATS).
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use weft_base::{Diagnostic, Place};
-use weft_catalogue::{Catalogue, Machine};
+use weft_catalogue::Catalogue;
 
-use crate::matrix::Matrix;
+use crate::evidence::Evidence;
+use crate::text;
 
 /// How a source came to us; decides what an unreadable one is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +18,15 @@ pub enum Origin {
     Argument,
 }
 
-/// Text as the user gave it.
+/// What the user gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The file's name, `-` for standard input, or the one-liner itself.
     pub name: String,
     /// Its text; terminal escapes and carriage returns are still in it.
     pub text: String,
+    /// Its bytes where they are no UTF-8 text; else empty.
+    pub bytes: Vec<u8>,
     /// Where it came from.
     pub origin: Origin,
 }
@@ -30,31 +34,31 @@ pub struct Source {
 impl Source {
     /// The text of a file called `name`, or of standard input (`-`).
     pub fn file(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into(), origin: Origin::Text }
+        Self { name: name.into(), text: text.into(), bytes: Vec::new(), origin: Origin::Text }
     }
 
     /// A one-liner or a system's name, as given on the command line.
     pub fn argument(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { name: text.clone(), text, origin: Origin::Argument }
+        Self { name: text.clone(), text, bytes: Vec::new(), origin: Origin::Argument }
     }
 }
 
 /// One line of a source, without terminal escapes, with where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct Line<'a> {
     /// From 1.
     pub number: u32,
     /// The text, escapes and line end removed; tabs kept.
-    pub text: String,
-    /// Column in the source of each character of `text`, from 1, and of its end.
-    pub columns: Vec<u32>,
+    pub text: Cow<'a, str>,
+    /// The line as it stands in the source.
+    pub(crate) raw: &'a str,
 }
 
-impl Line {
+impl Line<'_> {
     /// Whether nothing stands on it.
     pub fn is_blank(&self) -> bool {
-        self.text.trim().is_empty()
+        self.text.trim_start().is_empty()
     }
 
     /// Bytes of blanks before its text.
@@ -66,7 +70,12 @@ impl Line {
     pub fn column(&self, offset: usize) -> u32 {
         let index =
             self.text.get(..offset).map_or(self.text.chars().count(), |before| before.chars().count());
-        self.columns.get(index).or(self.columns.last()).copied().unwrap_or(1)
+        if matches!(self.text, Cow::Borrowed(_)) {
+            return u32::try_from(index + 1).unwrap_or(u32::MAX);
+        }
+        // Places are asked for rarely, so that the columns of a mangled line are worked out anew.
+        let columns = text::columns(self.raw);
+        columns.get(index).or(columns.last()).copied().unwrap_or(1)
     }
 }
 
@@ -76,21 +85,21 @@ pub struct Text<'a> {
     /// Where it came from.
     pub origin: Origin,
     /// All its lines.
-    pub lines: &'a [Line],
+    pub lines: &'a [Line<'a>],
 }
 
-/// A run of lines that one reader may understand.
+/// The lines that one reader may understand; they need not follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part<'a> {
     /// The source's name.
     pub file: &'a str,
     /// The lines, in order.
-    pub lines: Vec<Line>,
+    pub lines: Cow<'a, [Line<'a>]>,
 }
 
 impl Part<'_> {
     /// The place of `length` characters at byte `offset` of `line`.
-    pub fn place(&self, line: &Line, offset: usize, length: u32) -> Place {
+    pub fn place(&self, line: &Line<'_>, offset: usize, length: u32) -> Place {
         Place::new(self.file, line.number, line.column(offset), length)
     }
 
@@ -107,7 +116,22 @@ impl Part<'_> {
 
     /// The lines joined again, for readers of whole documents (TOML, XML).
     pub fn text(&self) -> String {
-        self.lines.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect()
+        self.lines.iter().flat_map(|line| [&line.text, "\n"]).collect()
+    }
+
+    /// The place of `span`, bytes of [`Part::text`].
+    pub fn place_in_text(&self, span: &Range<usize>) -> Place {
+        let mut start = 0;
+        for line in self.lines.iter() {
+            let end = start + line.text.len();
+            if span.start <= end {
+                let inside = span.start - start..span.end.clamp(span.start, end) - start;
+                let length = line.text.get(inside.clone()).map_or(0, |text| text.chars().count());
+                return self.place(line, inside.start, u32::try_from(length).unwrap_or(0));
+            }
+            start = end + 1;
+        }
+        self.lines.last().map_or_else(|| self.start(), |line| self.place(line, line.text.len(), 0))
     }
 }
 
@@ -123,21 +147,42 @@ pub enum Fit {
 /// Lines that a reader believes to be its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Indices into the lines of the source.
-    pub lines: Range<usize>,
+    /// Runs of indices into the lines of the source, ascending, not empty, not overlapping.
+    pub runs: Vec<Range<usize>>,
     /// How sure it is.
     pub fit: Fit,
+    /// Whether others that are as sure may take lines out of it, as log lines between the rows of a table.
+    pub yields: bool,
 }
 
-/// A fact or a set of facts that a reader recovered.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Evidence {
-    /// `nvidia-smi topo -m`.
-    Topology(Matrix),
-    /// `nvidia-smi topo -p2p`: who may access whom.
-    Peers(crate::nvidia_smi_p2p::PeerMatrix),
-    /// A whole machine: one-liner, machine file or catalogue system.
-    Machine(Box<Machine>),
+impl Claim {
+    /// The lines `range`, surely.
+    pub fn yes(range: Range<usize>) -> Self {
+        Self { runs: vec![range], fit: Fit::Yes, yields: false }
+    }
+
+    /// The lines `range`, if nothing else claims them.
+    pub fn maybe(range: Range<usize>) -> Self {
+        Self { runs: vec![range], fit: Fit::Maybe, yields: false }
+    }
+
+    /// The lines at `indices` (ascending), surely; they make one part.
+    pub fn lines(indices: impl IntoIterator<Item = usize>) -> Self {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for index in indices {
+            match runs.last_mut() {
+                Some(run) if run.end == index => run.end += 1,
+                Some(_) | None => runs.push(index..index + 1),
+            }
+        }
+        Self { runs, fit: Fit::Yes, yields: false }
+    }
+
+    /// The same claim, out of which others may take lines.
+    #[must_use]
+    pub fn yielding(self) -> Self {
+        Self { yields: true, ..self }
+    }
 }
 
 /// A value with the place it was read from.
@@ -177,8 +222,16 @@ pub trait Format: Sync {
     fn title(&self) -> &'static str;
     /// The command whose output this is, for the list of commands worth pasting; `None` if there is none.
     fn command(&self) -> Option<&'static str>;
-    /// The runs of lines in `text` that are in this format, in order; each becomes a part.
+    /// Texts of which at least one stands, as written, in everything of this format: the reader is asked only
+    /// about sources that hold one. Empty where there is no such text; then it is always asked.
+    fn marks(&self) -> &'static [&'static str];
+    /// The lines in `text` that are in this format, in order; each claim becomes a part. Must take time in
+    /// proportion to the text.
     fn find(&self, text: &Text<'_>) -> Vec<Claim>;
     /// Reads `part`; must not panic on any text.
     fn read(&self, part: &Part<'_>, catalogue: &Catalogue) -> Read;
+    /// Reads a file that is no text; `None` if it is not of this format. Must not panic on any bytes.
+    fn read_bytes(&self, _file: &str, _bytes: &[u8]) -> Option<Read> {
+        None
+    }
 }

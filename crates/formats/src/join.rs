@@ -6,7 +6,8 @@ use weft_topology::Assumption;
 use weft_topology::oneliner::UNKNOWN_NAME;
 
 use crate::codes;
-use crate::format::{Evidence, Located};
+use crate::evidence::Evidence;
+use crate::format::Located;
 use crate::infer::infer;
 use crate::matrix::{EndKind, Matrix};
 use crate::nvidia_smi_p2p::PeerMatrix;
@@ -25,8 +26,9 @@ pub struct Overrides {
 /// What is known of one machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Case {
-    /// The machine, ready for `weft_topology::build`.
-    pub machine: Machine,
+    /// The machine, ready for `weft_topology::build`; `None` where the input describes none, as a benchmark's
+    /// log alone.
+    pub machine: Option<Machine>,
     /// Name of each GPU in the input, by its number in the machine; empty where the input names none.
     pub gpu_labels: Vec<String>,
     /// Name of each NIC in the input, by its number in the machine; empty where the input names none.
@@ -35,6 +37,8 @@ pub struct Case {
     pub matrix: Option<Located<Matrix>>,
     /// What `topo -p2p` reported.
     pub peers: Vec<Located<PeerMatrix>>,
+    /// All other evidence, in order of the input.
+    pub evidence: Vec<Located<Evidence>>,
     /// What the input does not say. `weft_topology::build` adds its own.
     pub assumed: Vec<Assumption>,
 }
@@ -58,6 +62,17 @@ pub fn join(
             },
             Evidence::Peers(peers) => case.peers.push(Located { value: peers, place }),
             Evidence::Machine(described) if machine.is_none() => machine = Some(*described),
+            value @ (Evidence::Weights(_)
+            | Evidence::Host(_)
+            | Evidence::Graphs(_)
+            | Evidence::Subnet(_)
+            | Evidence::Forwarding(_)
+            | Evidence::Hierarchy(_)
+            | Evidence::Benchmark(_)
+            | Evidence::Pairs(_)
+            | Evidence::Log(_)
+            | Evidence::Report(_)
+            | Evidence::Workload(_)) => case.evidence.push(Located { value, place }),
             Evidence::Machine(_) => {
                 let message = "the machine is described twice; the first description is used";
                 diagnostics.push(Diagnostic::warning(codes::MACHINE_SURPLUS, message).at(place));
@@ -68,10 +83,10 @@ pub fn join(
         if let Some(matrix) = &case.matrix {
             diagnostics.push(beside(&described, &matrix.value).at(matrix.place.clone()));
         }
-        case.machine = fill(described, &overrides, &mut diagnostics);
+        case.machine = Some(fill(described, &overrides, &mut diagnostics));
     } else if let Some(matrix) = &case.matrix {
         let inferred = infer(&matrix.value, &overrides, catalogue);
-        case.machine = inferred.machine;
+        case.machine = Some(inferred.machine);
         case.assumed = inferred.assumed;
         diagnostics.extend(inferred.diagnostics);
         case.gpu_labels = labels(&matrix.value, EndKind::Gpu);
@@ -81,7 +96,7 @@ pub fn join(
         }
     } else if let Some(peers) = case.peers.first() {
         case.gpu_labels.clone_from(&peers.value.ends);
-        case.machine = only_gpus(&case.gpu_labels, &overrides);
+        case.machine = Some(only_gpus(&case.gpu_labels, &overrides));
         let why = "only who may access whom is in the input, not how close devices are";
         case.assumed.push(Assumption::new("GPU", "PCIe place", "a root port each", why));
     }

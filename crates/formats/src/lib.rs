@@ -3,6 +3,9 @@
 //! used is named in a diagnostic.
 
 mod codes;
+#[allow(dead_code)]
+mod document;
+mod evidence;
 mod format;
 mod grid;
 mod infer;
@@ -14,17 +17,16 @@ mod nvidia_smi_topo;
 mod one_liner;
 mod ranges;
 mod refuse;
+mod split;
 mod text;
 mod words;
-
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use weft_base::{Diagnostic, Severity, nearest};
 use weft_catalogue::Catalogue;
 
 pub use codes::CODES;
-pub use format::{Claim, Evidence, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
+pub use evidence::*;
+pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
 pub use infer::{Inferred, infer};
 pub use join::{Case, Overrides, join};
 pub use machine_file::{MachineFile, SCHEMA};
@@ -32,19 +34,12 @@ pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
+pub use split::{Piece, format};
 pub use text::lines;
 
 /// All formats. Help, reference, tests and fuzz targets iterate over this list; where two readers are
 /// equally sure of the same lines, the earlier one gets them.
 pub const FORMATS: &[&dyn Format] = &[&NvidiaSmiTopo, &NvidiaSmiP2p, &MachineFile, &OneLiner];
-
-/// A part of a source and the reader that claims it.
-pub struct Piece<'a> {
-    /// The lines.
-    pub part: Part<'a>,
-    /// Its reader; `None` for what no format claims.
-    pub format: Option<&'static dyn Format>,
-}
 
 /// All that could be read of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,25 +57,23 @@ impl Reading {
     }
 }
 
-/// The format of that name.
-pub fn format(name: &str) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.name() == name)
-}
-
-/// Cuts `source` into parts. Every line is in exactly one of them.
-pub fn split(source: &Source) -> Vec<Piece<'_>> {
-    pieces(source, &text::lines(source), FORMATS)
+/// Cuts `source`, whose lines are `lines`, into parts. Every line is in exactly one of them.
+pub fn split<'a>(source: &'a Source, lines: &'a [Line<'a>]) -> Vec<Piece<'a>> {
+    split::pieces(source, lines, FORMATS)
 }
 
 /// Reads all of `source`: by the format called `forced`, else each part by the format that fits it best.
 pub fn read(source: &Source, catalogue: &Catalogue, forced: Option<&str>) -> Reading {
+    if let Some(reading) = (!source.bytes.is_empty()).then(|| read_bytes(source, forced)).flatten() {
+        return reading;
+    }
     if let Some(finding) = refuse::unreadable(source) {
         return Reading { evidence: Vec::new(), diagnostics: vec![finding] };
     }
     let lines = text::lines(source);
-    let pieces = match forced.map(|name| format(name).ok_or(name)) {
-        None => pieces(source, &lines, FORMATS),
-        Some(Ok(format)) => forced_pieces(source, &lines, format),
+    let pieces = match forced.map(|name| split::format(name).ok_or(name)) {
+        None => split::pieces(source, &lines, FORMATS),
+        Some(Ok(format)) => split::forced(source, &lines, format),
         Some(Err(name)) => return Reading { evidence: Vec::new(), diagnostics: vec![unknown_format(name)] },
     };
     let mut reading = Reading::default();
@@ -108,51 +101,12 @@ pub fn read(source: &Source, catalogue: &Catalogue, forced: Option<&str>) -> Rea
     reading
 }
 
-fn pieces<'a>(source: &'a Source, lines: &[Line], formats: &'static [&'static dyn Format]) -> Vec<Piece<'a>> {
-    let text = Text { origin: source.origin, lines };
-    let mut claims: Vec<(Claim, &'static dyn Format)> = Vec::new();
-    for format in formats {
-        claims.extend(format.find(&text).into_iter().map(|claim| (claim, *format)));
-    }
-    // The surest first; the order of the list decides between equals, since the sort is stable.
-    claims.sort_by_key(|(claim, _)| Reverse(claim.fit));
-    // By first line. Those chosen do not overlap, so that only the last one that begins before a claim's
-    // end can reach into it.
-    let mut chosen: BTreeMap<usize, (Claim, &'static dyn Format)> = BTreeMap::new();
-    for (claim, format) in claims {
-        let before = chosen.range(..claim.lines.end).next_back();
-        let free = before.is_none_or(|(_, (other, _))| other.lines.end <= claim.lines.start);
-        if !claim.lines.is_empty() && claim.lines.end <= lines.len() && free {
-            chosen.insert(claim.lines.start, (claim, format));
-        }
-    }
-    let piece = |range: std::ops::Range<usize>, format| Piece {
-        part: Part { file: &source.name, lines: lines[range].to_vec() },
-        format,
-    };
-    let mut pieces = Vec::new();
-    let mut next = 0;
-    for (claim, format) in chosen.into_values() {
-        if next < claim.lines.start {
-            pieces.push(piece(next..claim.lines.start, None));
-        }
-        next = claim.lines.end;
-        pieces.push(piece(claim.lines, Some(format)));
-    }
-    if next < lines.len() {
-        pieces.push(piece(next..lines.len(), None));
-    }
-    pieces
-}
-
-/// What the format itself finds, or all lines if it finds nothing: the user knows better.
-fn forced_pieces<'a>(source: &'a Source, lines: &[Line], format: &'static dyn Format) -> Vec<Piece<'a>> {
-    let index = FORMATS.iter().position(|known| known.name() == format.name()).unwrap_or(0);
-    let found = pieces(source, lines, &FORMATS[index..=index]);
-    if found.iter().any(|piece| piece.format.is_some()) {
-        return found;
-    }
-    vec![Piece { part: Part { file: &source.name, lines: lines.to_vec() }, format: Some(format) }]
+/// By the first format that knows these bytes.
+fn read_bytes(source: &Source, forced: Option<&str>) -> Option<Reading> {
+    let mut asked = FORMATS.iter().filter(|format| forced.is_none_or(|name| name == format.name()));
+    let Read { evidence, diagnostics, .. } =
+        asked.find_map(|format| format.read_bytes(&source.name, &source.bytes))?;
+    Some(Reading { evidence, diagnostics })
 }
 
 fn unknown_format(name: &str) -> Diagnostic {
@@ -165,7 +119,7 @@ fn unknown_format(name: &str) -> Diagnostic {
     Diagnostic::error(codes::UNKNOWN_FORMAT, format!("there is no format `{name}`")).hint(hint)
 }
 
-fn unused_finding(range: LineRange, file: &str, lines: &[Line]) -> Diagnostic {
+fn unused_finding(range: LineRange, file: &str, lines: &[Line<'_>]) -> Diagnostic {
     // Line n is the one at index n - 1.
     let first = lines.get(range.first.saturating_sub(1) as usize);
     let text = first.map_or("", |line| line.text.trim());

@@ -6,12 +6,13 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
-use weft_base::{Diagnostic, Place, nearest};
+use weft_base::{Diagnostic, nearest};
 use weft_catalogue::{Catalogue, Machine, NotFound};
 use weft_topology::oneliner::UNKNOWN_NAME;
 
 use crate::codes;
-use crate::format::{Claim, Evidence, Fit, Format, Located, Part, Read, Text};
+use crate::evidence::Evidence;
+use crate::format::{Claim, Fit, Format, Located, Part, Read, Text};
 
 /// The version of the form that this program reads.
 pub const SCHEMA: &str = "weft/machine/1";
@@ -36,6 +37,10 @@ impl Format for MachineFile {
         None
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &["=", "["]
+    }
+
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {
         let mut written = text
             .lines
@@ -55,7 +60,7 @@ impl Format for MachineFile {
         } else {
             Fit::Maybe
         };
-        vec![Claim { lines: 0..text.lines.len(), fit }]
+        vec![Claim { fit, ..Claim::yes(0..text.lines.len()) }]
     }
 
     fn read(&self, part: &Part<'_>, catalogue: &Catalogue) -> Read {
@@ -66,8 +71,10 @@ impl Format for MachineFile {
                 Read { evidence: vec![Located { value: evidence, place: part.start() }], ..Read::default() }
             }
             Err(faults) => {
-                let diagnostics =
-                    faults.into_iter().map(|fault| fault.finding.at(place(part, &fault.span))).collect();
+                let diagnostics = faults
+                    .into_iter()
+                    .map(|fault| fault.finding.at(part.place_in_text(&fault.span)))
+                    .collect();
                 Read { diagnostics, ..Read::default() }
             }
         }
@@ -189,19 +196,4 @@ fn nearest_key(message: &str) -> Option<String> {
     let near = nearest(given, known.iter().copied(), 2);
     let named: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     (!named.is_empty()).then(|| format!("did you mean {}?", named.join(" or ")))
-}
-
-/// The place of a range of bytes of the joined lines.
-fn place(part: &Part<'_>, span: &Range<usize>) -> Place {
-    let mut start = 0;
-    for line in &part.lines {
-        let end = start + line.text.len();
-        if span.start <= end {
-            let (from, to) = (span.start - start, span.end.min(end).max(span.start) - start);
-            let length = line.text.get(from..to).map_or(0, |text| text.chars().count());
-            return part.place(line, from, u32::try_from(length).unwrap_or(0));
-        }
-        start = end + 1;
-    }
-    part.start()
 }

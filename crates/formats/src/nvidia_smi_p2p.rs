@@ -5,7 +5,8 @@ use weft_base::{Diagnostic, Place};
 use weft_catalogue::Catalogue;
 
 use crate::codes;
-use crate::format::{Claim, Evidence, Fit, Format, Located, Part, Read, Text};
+use crate::evidence::Evidence;
+use crate::format::{Claim, Format, Located, Part, Read, Text};
 use crate::grid::{Command, Grid, GridKind, diagnose_shape, scan};
 use crate::ranges;
 use crate::words::Word;
@@ -140,10 +141,14 @@ impl Format for NvidiaSmiP2p {
         Some("nvidia-smi topo -p2p r")
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &["GPU"]
+    }
+
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {
         let grids = scan(text.lines);
         let mine = grids.iter().filter(|grid| grid.kind() == GridKind::Accesses);
-        mine.map(|grid| Claim { lines: grid.range(), fit: Fit::Yes }).collect()
+        mine.map(|grid| Claim::yes(grid.range())).collect()
     }
 
     fn read(&self, part: &Part<'_>, _: &Catalogue) -> Read {

@@ -5,7 +5,8 @@ use weft_catalogue::{Catalogue, Grade};
 use weft_topology::ReportedClass;
 
 use crate::codes;
-use crate::format::{Claim, Evidence, Fit, Format, Located, Part, Read, Text};
+use crate::evidence::Evidence;
+use crate::format::{Claim, Format, Located, Part, Read, Text};
 use crate::grid::{Found, Grid, GridKind, Row, diagnose_shape, scan};
 use crate::matrix::{Cell, End, EndKind, Matrix};
 use crate::ranges;
@@ -31,10 +32,14 @@ impl Format for NvidiaSmiTopo {
         Some("nvidia-smi topo -m")
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &["GPU"]
+    }
+
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {
         let grids = scan(text.lines);
         let mine = grids.iter().filter(|grid| grid.kind() == GridKind::Classes);
-        mine.map(|grid| Claim { lines: grid.range(), fit: Fit::Yes }).collect()
+        mine.map(|grid| Claim::yes(grid.range())).collect()
     }
 
     fn read(&self, part: &Part<'_>, catalogue: &Catalogue) -> Read {

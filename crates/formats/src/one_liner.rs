@@ -5,7 +5,8 @@ use weft_catalogue::{Catalogue, Machine};
 use weft_topology::oneliner;
 
 use crate::codes;
-use crate::format::{Claim, Evidence, Fit, Format, Line, Located, Origin, Part, Read, Text};
+use crate::evidence::Evidence;
+use crate::format::{Claim, Fit, Format, Line, Located, Origin, Part, Read, Text};
 
 /// The reader.
 #[derive(Debug)]
@@ -24,6 +25,10 @@ impl Format for OneLiner {
         None
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {
         let mut written = text.lines.iter().enumerate().filter(|(_, line)| !line.is_blank());
         let (Some((index, line)), None) = (written.next(), written.next()) else { return Vec::new() };
@@ -32,7 +37,7 @@ impl Format for OneLiner {
             Origin::Text if could_be(line) => Fit::Maybe,
             Origin::Text => return Vec::new(),
         };
-        vec![Claim { lines: index..index + 1, fit }]
+        vec![Claim { fit, ..Claim::yes(index..index + 1) }]
     }
 
     fn read(&self, part: &Part<'_>, catalogue: &Catalogue) -> Read {
@@ -73,7 +78,7 @@ fn hosts_of_one(machine: &Machine) -> Option<Diagnostic> {
 }
 
 /// A line of a file is taken for a one-liner only if it looks like one: a count and a name, or one name.
-fn could_be(line: &Line) -> bool {
+fn could_be(line: &Line<'_>) -> bool {
     let mut words = line.text.split_whitespace();
     let Some(first) = words.next() else { return false };
     let named = |word: &str| {
@@ -94,7 +99,8 @@ mod tests {
     use crate::text;
 
     fn claims(text_of: &str) -> usize {
-        let lines = text::lines(&Source::file("-", text_of));
+        let source = Source::file("-", text_of);
+        let lines = text::lines(&source);
         OneLiner.find(&Text { origin: Origin::Text, lines: &lines }).len()
     }
 

@@ -6,7 +6,7 @@ use crate::format::{Line, LineRange};
 
 /// The lines that are neither blank nor in `used` (ascending indices), as ranges; blank lines between two
 /// such lines join them.
-pub(crate) fn unused(lines: &[Line], used: &[usize]) -> Vec<LineRange> {
+pub(crate) fn unused(lines: &[Line<'_>], used: &[usize]) -> Vec<LineRange> {
     let mut used = used.iter().copied().peekable();
     let mut found: Vec<LineRange> = Vec::new();
     let mut open = false;
@@ -28,7 +28,7 @@ pub(crate) fn unused(lines: &[Line], used: &[usize]) -> Vec<LineRange> {
 }
 
 /// Ranges of several parts as one list: those with only blank lines between them become one.
-pub(crate) fn joined(mut ranges: Vec<LineRange>, lines: &[Line]) -> Vec<LineRange> {
+pub(crate) fn joined(mut ranges: Vec<LineRange>, lines: &[Line<'_>]) -> Vec<LineRange> {
     ranges.sort_by_key(|range| range.first);
     let mut found: Vec<LineRange> = Vec::new();
     for range in ranges {
@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn unused_lines_join_over_blank_ones() {
-        let lines = text::lines(&Source::file("t", "a\n\nb\nused\nc\n"));
+        let source = Source::file("t", "a\n\nb\nused\nc\n");
+        let lines = text::lines(&source);
         let ranges = unused(&lines, &[3]);
         assert_eq!(ranges, [LineRange { first: 1, last: 3 }, LineRange { first: 5, last: 5 }]);
         assert_eq!(short(&"x".repeat(50)).chars().count(), 40);

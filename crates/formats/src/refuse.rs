@@ -74,7 +74,7 @@ pub(crate) fn unreadable(source: &Source) -> Option<Diagnostic> {
 }
 
 /// Why no device was found in `lines`.
-pub(crate) fn no_device(file: &str, lines: &[Line]) -> Diagnostic {
+pub(crate) fn no_device(file: &str, lines: &[Line<'_>]) -> Diagnostic {
     for (mark, what, hint) in KNOWN {
         let found = lines.iter().find_map(|line| Some((line, line.text.find(mark)?)));
         if let Some((line, offset)) = found {
@@ -101,7 +101,7 @@ pub(crate) fn no_device(file: &str, lines: &[Line]) -> Diagnostic {
 }
 
 /// A header of more devices than any matrix has.
-fn too_wide(file: &str, line: &Line) -> Option<Diagnostic> {
+fn too_wide(file: &str, line: &Line<'_>) -> Option<Diagnostic> {
     let is_gpu = |word: &&str| {
         word.strip_prefix("GPU").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
     };

@@ -1,30 +1,57 @@
 //! Text as terminals, browsers and editors mangle it, made into lines whose columns still point into it.
 
+use std::borrow::Cow;
+
 use crate::format::{Line, Source};
 
 /// The lines of `source` without terminal escapes, carriage returns and invisible characters.
-pub fn lines(source: &Source) -> Vec<Line> {
+pub fn lines(source: &Source) -> Vec<Line<'_>> {
     let numbered = source.text.split('\n').zip(1u32..);
-    numbered.map(|(text, number)| clean(text, number)).collect()
+    numbered.map(|(raw, number)| Line { number, text: cleaned(raw), raw }).collect()
 }
+
+/// How much of a source is looked at to tell whether it is text.
+const SAMPLE: usize = 1 << 20;
 
 /// Whether the text is bytes of something else: it holds NUL, or many characters that no text has.
 pub(crate) fn is_binary(text: &str) -> bool {
     let strange = |c: &char| {
         *c == char::REPLACEMENT_CHARACTER || (c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{1b}'))
     };
-    let count = text.chars().filter(strange).count();
+    let sample = sample(text);
+    let count = sample.chars().filter(strange).count();
     // One or two bad bytes in a short paste are damage, not another kind of file.
-    text.contains('\0') || count > 2 && count * 10 > text.chars().count()
+    text.contains('\0') || count > 2 && count * 10 > sample.chars().count()
 }
 
 /// Whether every second byte is NUL, as where PowerShell's `>` wrote UTF-16; programs hold longer runs of NUL.
 pub(crate) fn is_utf16(text: &str) -> bool {
+    let text = sample(text);
     let nul = text.chars().filter(|c| *c == '\0').count();
     nul * 5 > text.chars().count() * 2 && !text.contains("\0\0")
 }
 
-fn clean(raw: &str, number: u32) -> Line {
+fn sample(text: &str) -> &str {
+    let end = (0..=text.len().min(SAMPLE)).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or(text)
+}
+
+/// `raw` itself where nothing has to go, as in nearly all lines.
+fn cleaned(raw: &str) -> Cow<'_, str> {
+    let body = raw.strip_suffix('\r').unwrap_or(raw);
+    if body.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+        return Cow::Borrowed(body);
+    }
+    let (text, _) = clean(raw);
+    if text == body { Cow::Borrowed(body) } else { Cow::Owned(text) }
+}
+
+/// The column in `raw` of each character that is kept, from 1, and of the end.
+pub(crate) fn columns(raw: &str) -> Vec<u32> {
+    clean(raw).1
+}
+
+fn clean(raw: &str) -> (String, Vec<u32>) {
     let mut text = String::with_capacity(raw.len());
     let mut columns = Vec::with_capacity(raw.len() + 1);
     let mut column = 1u32;
@@ -40,7 +67,7 @@ fn clean(raw: &str, number: u32) -> Line {
         }
     }
     columns.push(column);
-    Line { number, text, columns }
+    (text, columns)
 }
 
 /// The character to keep, a blank for the many kinds of blanks, nothing for what no one sees.
@@ -85,8 +112,8 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> u32 {
 mod tests {
     use super::*;
 
-    fn first(text: &str) -> Line {
-        lines(&Source::file("t", text)).swap_remove(0)
+    fn first(text: &str) -> Line<'_> {
+        Line { number: 1, text: cleaned(text), raw: text }
     }
 
     #[test]

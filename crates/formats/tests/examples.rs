@@ -55,7 +55,11 @@ fn check(name: &str, wanted: &str, findings: &[&str]) -> Case {
     assert_eq!(matrix, wanted, "{name}");
     assert_eq!(found, findings, "{name}");
     let catalogue = Catalogue::embedded();
-    assert!(weft_topology::build(&case.machine, catalogue).is_ok(), "{name}: {:?}", case.machine);
+    assert!(
+        case.machine.as_ref().is_some_and(|machine| weft_topology::build(machine, catalogue).is_ok()),
+        "{name}: {:?}",
+        case.machine
+    );
     case
 }
 
@@ -72,7 +76,7 @@ fn a_dgx_a100_has_affinities_in_its_own_order() {
     assert_eq!(numa, ["3", "3", "1", "1", "7", "7", "5", "5"]);
     assert_eq!(matrix.ends()[4].affinity.cpus.as_deref(), Some("112-127,240-255"));
     assert_eq!(matrix.ends()[17].device.as_deref(), Some("mlx5_9"));
-    let fabric = case.machine.fabric.as_ref().unwrap();
+    let fabric = case.machine.as_ref().unwrap().fabric.as_ref().unwrap();
     assert_eq!((fabric.switch.as_deref(), fabric.switches), (Some("nvswitch2"), 6));
     assert!(assumed(&case).contains(&"GPU model: a100-sxm4-80gb".to_owned()), "{:?}", assumed(&case));
 }
@@ -90,7 +94,7 @@ fn a_cut_paste_keeps_what_it_has() {
 #[test]
 fn two_cards_with_a_bridge_are_a_mesh() {
     let case = check("2x3090-nvlink", "2 GPUs, 0 NICs; NV4 2", &[]);
-    assert_eq!(case.machine.fabric.as_ref().unwrap().mesh.len(), 1);
+    assert_eq!(case.machine.as_ref().unwrap().fabric.as_ref().unwrap().mesh.len(), 1);
     let matrix = &case.matrix.as_ref().unwrap().value;
     let affinity = &matrix.ends()[1].affinity;
     assert_eq!(affinity.cpus.as_deref(), Some("0-15"));
@@ -132,7 +136,7 @@ fn both_cells_of_an_asymmetric_pair_are_kept() {
     let matrix = &case.matrix.as_ref().unwrap().value;
     assert_eq!(matrix.cell(3, 1).unwrap().class, Some(ReportedClass::Node));
     assert_eq!(matrix.cell(1, 3).unwrap().class, Some(ReportedClass::Sys));
-    assert_eq!(case.machine.host.sockets, 2);
+    assert_eq!(case.machine.as_ref().unwrap().host.sockets, 2);
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod oneliner;
 mod overlay;
 mod pcie;
 mod route;
+mod subnet;
 
 pub use build::{Assumption, BuildError, Built, build};
 pub use channel::{ChannelBudget, channel_budgets};
@@ -25,6 +26,7 @@ pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind
 pub use island::{Islands, fabric_islands, islands};
 pub use overlay::{Health, Overlay};
 pub use route::{Hop, Route, route, widest};
+pub use subnet::{ForwardingTable, Subnet, SubnetLink, SubnetNode, SubnetNodeKind};
 
 /// Diagnostic codes of this crate.
 pub const CODES: &[weft_base::Code] = oneliner::CODES;

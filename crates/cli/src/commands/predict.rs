@@ -97,7 +97,7 @@ fn answer(
     open: &OpenArgs,
     catalogue: &Catalogue,
 ) -> Result<Answer, Failure> {
-    let loaded = load::load(sources, open, "predict for", catalogue)?;
+    let loaded = load::machine(sources, open, "predict for", catalogue)?;
     let mut request = Request::new(args.collective);
     if !args.sizes.is_empty() {
         request.sizes.clone_from(&args.sizes);

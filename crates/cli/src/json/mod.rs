@@ -1,6 +1,7 @@
 //! What `--format json` prints: one file per document, versioned by `schema`, described in `schemas/`.
 
 mod diagnostic;
+mod evidence;
 pub mod predict;
 pub mod show;
 pub mod validate;

@@ -6,6 +6,7 @@ use weft_formats::EndKind;
 use weft_topology::{Assumption, NodeId, NodeKind, ReportedClass, Topology};
 
 use super::DiagnosticJson;
+use super::evidence::EvidenceJson;
 use crate::load::Loaded;
 use crate::pairs::{Cell, Pairs, Routes, only_peers};
 
@@ -18,6 +19,9 @@ pub struct ShowJson {
     schema: &'static str,
     devices: Vec<DeviceJson>,
     pairs: Vec<PairJson>,
+    // Only ever written, so that flattening spoils no message.
+    #[serde(flatten)]
+    evidence: EvidenceJson,
     diagnostics: Vec<DiagnosticJson>,
 }
 
@@ -55,13 +59,20 @@ pub fn document(loaded: &Loaded) -> ShowJson {
         schema: SCHEMA,
         devices: devices(loaded),
         pairs: peers.unwrap_or_else(|| pairs(loaded)),
+        evidence: EvidenceJson::new(&loaded.case.evidence),
         diagnostics: super::all(&loaded.diagnostics),
     }
 }
 
 /// The document of an input that holds no machine.
 pub fn failed(diagnostics: &[Diagnostic]) -> ShowJson {
-    ShowJson { schema: SCHEMA, devices: Vec::new(), pairs: Vec::new(), diagnostics: super::all(diagnostics) }
+    ShowJson {
+        schema: SCHEMA,
+        devices: Vec::new(),
+        pairs: Vec::new(),
+        evidence: EvidenceJson::default(),
+        diagnostics: super::all(diagnostics),
+    }
 }
 
 /// GPUs and NICs first, in the order of the input, then what joins them.

@@ -114,7 +114,7 @@ fn network_port(loaded: &Loaded, node: NodeId, catalogue: &Catalogue) -> Option<
     let own = topology.node(node);
     let nic = catalogue.nic(topology.model(node).filter(|_| own.kind == NodeKind::Nic)?).ok()?;
     let mut first = 0;
-    let group = loaded.case.machine.nics.iter().find(|group| {
+    let group = loaded.case.machine.iter().flat_map(|machine| &machine.nics).find(|group| {
         first += u32::from(group.count);
         own.number < first
     });

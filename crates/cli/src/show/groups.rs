@@ -70,7 +70,7 @@ fn picture_bridges(loaded: &Loaded, catalogue: &Catalogue) -> Vec<(String, Strin
         };
         Some((what.to_owned(), names::ranges(&names), how))
     };
-    loaded.case.machine.bridges.iter().filter_map(row).collect()
+    loaded.case.machine.iter().flat_map(|machine| &machine.bridges).filter_map(row).collect()
 }
 
 type Near = (NodeId, ReportedClass, Vec<NodeId>);

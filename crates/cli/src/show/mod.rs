@@ -3,6 +3,7 @@
 mod assumed;
 mod cluster;
 mod devices;
+mod evidence;
 mod extremes;
 mod groups;
 mod links;
@@ -11,7 +12,7 @@ mod peers;
 mod retimers;
 mod summary;
 
-use weft_catalogue::Catalogue;
+use weft_catalogue::{Catalogue, Machine};
 
 use crate::load::Loaded;
 use crate::pairs::{Pairs, Routes, only_peers};
@@ -23,6 +24,15 @@ pub use summary::{composition, title};
 
 /// The whole text: sections that have something to say, with a blank line between.
 pub fn text(loaded: &Loaded, catalogue: &Catalogue) -> String {
+    let mut sections = Vec::new();
+    if let Some(machine) = &loaded.case.machine {
+        sections.extend(machine_sections(loaded, machine, catalogue));
+    }
+    sections.extend(evidence::sections(&loaded.case.evidence));
+    sections.join("\n")
+}
+
+fn machine_sections(loaded: &Loaded, machine: &Machine, catalogue: &Catalogue) -> Vec<String> {
     let pairs = Pairs::new(loaded);
     let mut routes = Routes::new(&loaded.host);
     let mut sections = vec![summary::section(loaded, catalogue)];
@@ -34,9 +44,9 @@ pub fn text(loaded: &Loaded, catalogue: &Catalogue) -> String {
         sections.extend(groups::section(loaded, catalogue));
     }
     sections.extend(peers::section(loaded));
-    sections.extend(retimers::section(&loaded.case.machine, catalogue));
+    sections.extend(retimers::section(machine, catalogue));
     sections.extend(assumed::section(&loaded.assumed));
-    sections.join("\n")
+    sections
 }
 
 /// A section: its heading and its lines, which end with a line break.

@@ -21,8 +21,12 @@ pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> String {
 
 /// What to call the machine: its name, else what it is made of.
 pub fn title(loaded: &Loaded, catalogue: &Catalogue) -> String {
-    let title = &loaded.case.machine.title;
-    if title.is_empty() { composition(loaded, catalogue) } else { title.clone() }
+    let title = own_title(loaded);
+    if title.is_empty() { composition(loaded, catalogue) } else { title.to_owned() }
+}
+
+fn own_title(loaded: &Loaded) -> &str {
+    loaded.case.machine.as_ref().map_or("", |machine| &machine.title)
 }
 
 /// `8 x NVIDIA A100 SXM4 80GB, 10 NICs, 2 sockets`, of all hosts.
@@ -48,7 +52,7 @@ pub fn composition(loaded: &Loaded, catalogue: &Catalogue) -> String {
 
 /// What a CPU node stands for: a matrix shows NUMA nodes, of which a socket may have several.
 pub fn cpu_word(loaded: &Loaded) -> &'static str {
-    if loaded.case.matrix.is_some() && loaded.case.machine.title.is_empty() { "NUMA node" } else { "socket" }
+    if loaded.case.matrix.is_some() && own_title(loaded).is_empty() { "NUMA node" } else { "socket" }
 }
 
 /// `8 x TITLE` for each model of a kind, in order of first appearance.

@@ -144,13 +144,13 @@ impl Grid<'_> {
 
 impl Spot {
     /// The place in the source.
-    pub fn place(self, file: &str, lines: &[Line]) -> Place {
+    pub fn place(self, file: &str, lines: &[Line<'_>]) -> Place {
         let line = &lines[self.line.min(lines.len() - 1)];
         Place::new(file, line.number, line.column(self.offset), self.length)
     }
 }
 
 /// What both readers report about a grid's shape: glued headers, fused, missing and surplus cells, rows.
-pub(crate) fn diagnose_shape(grid: &Grid<'_>, file: &str, lines: &[Line]) -> Vec<Diagnostic> {
+pub(crate) fn diagnose_shape(grid: &Grid<'_>, file: &str, lines: &[Line<'_>]) -> Vec<Diagnostic> {
     row::diagnose(grid, file, lines)
 }

@@ -229,7 +229,7 @@ pub(super) fn affinity(tail: &[Token<'_>], titles: &[Title]) -> Affinity {
 }
 
 /// Reports what is wrong with the shape of the rows.
-pub(super) fn diagnose(grid: &Grid<'_>, file: &str, lines: &[Line]) -> Vec<Diagnostic> {
+pub(super) fn diagnose(grid: &Grid<'_>, file: &str, lines: &[Line<'_>]) -> Vec<Diagnostic> {
     let place = |spot: Spot| spot.place(file, lines);
     let mut found = Vec::new();
     if let Some(spot) = grid.glued {

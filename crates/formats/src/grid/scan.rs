@@ -6,7 +6,7 @@ use crate::grid::{Command, DEVICES_MAX, Grid, GridKind, legend, row};
 use crate::words::TitleKind;
 
 /// All grids in `lines`, in order.
-pub(crate) fn scan(lines: &[Line]) -> Vec<Grid<'_>> {
+pub(crate) fn scan<'a>(lines: &'a [Line<'a>]) -> Vec<Grid<'a>> {
     let mut scanner = Scanner { lines, done: Vec::new(), current: None, command: None, last: Last::Other };
     for (index, line) in lines.iter().enumerate() {
         scanner.take(index, &line.text);
@@ -16,7 +16,7 @@ pub(crate) fn scan(lines: &[Line]) -> Vec<Grid<'_>> {
 }
 
 struct Scanner<'a> {
-    lines: &'a [Line],
+    lines: &'a [Line<'a>],
     done: Vec<Grid<'a>>,
     current: Option<Grid<'a>>,
     /// The last command seen, which belongs to the grid that follows it.
@@ -100,7 +100,7 @@ impl<'a> Scanner<'a> {
     /// A header is followed by a row, or the paste ends with it.
     fn is_header(&self, found: &Header<'a>, index: usize) -> bool {
         let trial = Grid::begin(found.clone(), index);
-        let mut below = self.lines[index + 1..].iter().map(|line| line.text.as_str());
+        let mut below = self.lines[index + 1..].iter().map(|line| line.text.as_ref());
         let skipped = |text: &&str| text.trim().is_empty() || legend::is_rule(text);
         let next = below.find(|text| !skipped(text));
         let second = below.find(|text| !skipped(text));

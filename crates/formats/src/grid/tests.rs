@@ -7,7 +7,8 @@ use crate::words::Word;
 
 /// Each grid as its columns, then each row: `GPU0: X PIX ?`, with `_` for a cell that is not there.
 fn shown(text_of: &str) -> Vec<String> {
-    let lines = text::lines(&Source::file("t", text_of));
+    let source = Source::file("t", text_of);
+    let lines = text::lines(&source);
     let cell = |cell: &Option<Found<'_>>| match cell.map(|cell| cell.word) {
         None => "_".to_owned(),
         Some(None) => "?".to_owned(),
@@ -145,7 +146,8 @@ fn two_grids_are_two() {
 #[test]
 fn affinity_may_come_first_last_cut_or_not_at_all() {
     let affinity = |text_of: &str| {
-        let lines = text::lines(&Source::file("t", text_of));
+        let source = Source::file("t", text_of);
+        let lines = text::lines(&source);
         let grids = scan(&lines);
         let affinity = grids[0].rows[0].affinity.clone();
         [affinity.cpus, affinity.numa, affinity.gpu_numa].map(Option::unwrap_or_default).join(";")

@@ -1,0 +1,40 @@
+//! Evidence that is no machine, as `weft show --format json` prints it: one file per kind.
+
+mod report;
+
+use serde::Serialize;
+use weft_formats::{Evidence, Located};
+
+use report::ReportJson;
+
+/// All of it, by kind; kinds that the input does not have are left out.
+#[derive(Debug, Default, Serialize)]
+pub struct EvidenceJson {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<ReportJson>,
+}
+
+impl EvidenceJson {
+    /// Of the evidence that the case keeps.
+    pub fn new(evidence: &[Located<Evidence>]) -> Self {
+        let mut all = Self::default();
+        for Located { value, place } in evidence {
+            match value {
+                // These make the machine, and are shown as its devices and pairs.
+                Evidence::Topology(_) | Evidence::Peers(_) | Evidence::Machine(_) => {}
+                Evidence::Weights(_) => {}
+                Evidence::Host(_) => {}
+                Evidence::Graphs(_) => {}
+                Evidence::Subnet(_) => {}
+                Evidence::Forwarding(_) => {}
+                Evidence::Hierarchy(_) => {}
+                Evidence::Benchmark(_) => {}
+                Evidence::Pairs(_) => {}
+                Evidence::Log(_) => {}
+                Evidence::Report(report) => all.reports.push(ReportJson::new(report, place)),
+                Evidence::Workload(_) => {}
+            }
+        }
+        all
+    }
+}

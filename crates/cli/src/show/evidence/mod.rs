@@ -1,0 +1,28 @@
+//! Evidence that is no machine, for a reader: one file per kind.
+
+mod report;
+
+use weft_formats::{Evidence, Located};
+
+/// One section for each piece of evidence that has something to show.
+pub fn sections(evidence: &[Located<Evidence>]) -> Vec<String> {
+    evidence.iter().filter_map(section).collect()
+}
+
+fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
+    match value {
+        // These make the machine, and are shown with it.
+        Evidence::Topology(_) | Evidence::Peers(_) | Evidence::Machine(_) => None,
+        Evidence::Weights(_) => None,
+        Evidence::Host(_) => None,
+        Evidence::Graphs(_) => None,
+        Evidence::Subnet(_) => None,
+        Evidence::Forwarding(_) => None,
+        Evidence::Hierarchy(_) => None,
+        Evidence::Benchmark(_) => None,
+        Evidence::Pairs(_) => None,
+        Evidence::Log(_) => None,
+        Evidence::Report(report) => report::section(report, place),
+        Evidence::Workload(_) => None,
+    }
+}

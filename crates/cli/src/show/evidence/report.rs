@@ -1,0 +1,40 @@
+//! Records of a tool, one line each.
+
+use weft_base::Place;
+use weft_formats::{Record, Report, Value};
+
+use crate::show::titled;
+use crate::style::Tone;
+use crate::table::{Cell, Table};
+
+/// Records that are shown of one report; the rest is counted.
+const RECORDS_MAX: usize = 40;
+
+/// The records of one report; `None` where it has none.
+pub fn section(report: &Report, place: &Place) -> Option<String> {
+    if report.records.is_empty() {
+        return None;
+    }
+    let mut table = Table::default();
+    for record in report.records.iter().take(RECORDS_MAX) {
+        table.row([Cell::new(&record.subject).tone(Tone::Faint), Cell::new(fields(record)).wide()]);
+    }
+    let mut lines = table.lines();
+    let left = report.records.len().saturating_sub(RECORDS_MAX);
+    if left > 0 {
+        lines.extend(["  and ", &left.to_string(), " more\n"]);
+    }
+    let host = report.host.as_ref().map_or_else(String::new, |host| format!(" of {host}"));
+    Some(titled(&format!("{}{host} (line {})", report.format, place.line), &lines))
+}
+
+fn fields(record: &Record) -> String {
+    let field = |field: &weft_formats::Field| match &field.value {
+        Value::Text(text) => format!("{} {text}", field.name),
+        Value::Count(count) => format!("{} {count}", field.name),
+        Value::Rate(rate) => format!("{} {rate}", field.name),
+        Value::Flag(true) => format!("{} yes", field.name),
+        Value::Flag(false) => format!("{} no", field.name),
+    };
+    record.fields.iter().map(field).collect::<Vec<_>>().join(", ")
+}
