@@ -1,0 +1,72 @@
+//! The machine: from the description that says most.
+
+use weft_base::Diagnostic;
+use weft_catalogue::{Catalogue, GpuGroup, Machine};
+use weft_topology::Assumption;
+
+use super::overrides::{fill, unused};
+use super::{Case, Overrides};
+use crate::codes;
+use crate::infer::infer;
+use crate::matrix::{EndKind, Matrix};
+
+/// Sets the machine of `case`, its labels and what was assumed: a description counts before a matrix, a matrix
+/// before what says only which GPUs there are.
+pub(super) fn settle(
+    case: &mut Case,
+    described: Option<Machine>,
+    overrides: &Overrides,
+    catalogue: &Catalogue,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    if let Some(described) = described {
+        if let Some(matrix) = &case.matrix {
+            diagnostics.push(beside(&described, &matrix.value).at(matrix.place.clone()));
+        }
+        case.machine = Some(fill(described, overrides, diagnostics));
+    } else if let Some(matrix) = &case.matrix {
+        let inferred = infer(&matrix.value, overrides, catalogue);
+        case.machine = Some(inferred.machine);
+        case.assumed = inferred.assumed;
+        diagnostics.extend(inferred.diagnostics);
+        case.gpu_labels = labels(&matrix.value, EndKind::Gpu);
+        case.nic_labels = labels(&matrix.value, EndKind::Nic);
+        if overrides.nic.is_some() && case.nic_labels.is_empty() {
+            diagnostics.push(unused("--nic", "the input has no NIC"));
+        }
+    } else if let Some(peers) = case.peers.first() {
+        case.gpu_labels.clone_from(&peers.value.ends);
+        case.machine = Some(only_gpus(&case.gpu_labels, overrides));
+        let why = "only who may access whom is in the input, not how close devices are";
+        case.assumed.push(Assumption::new("GPU", "PCIe place", "a root port each", why));
+    }
+}
+
+fn labels(matrix: &Matrix, kind: EndKind) -> Vec<String> {
+    matrix.of_kind(kind).map(|end| matrix.ends()[end].label.clone()).collect()
+}
+
+/// What becomes of a matrix beside a description: it is shown if it can be of the same machine.
+fn beside(described: &Machine, matrix: &Matrix) -> Diagnostic {
+    let gpus: usize = described.gpus.iter().map(|group| usize::from(group.count)).sum();
+    let nics: usize = described.nics.iter().map(|group| usize::from(group.count)).sum();
+    let (rows, more) = (matrix.of_kind(EndKind::Gpu).count(), matrix.of_kind(EndKind::Nic).count());
+    if (rows, more) == (gpus, nics) {
+        let message =
+            "the machine is also described by a file or a line, which is used; the matrix is shown only";
+        return Diagnostic::note(codes::MACHINE_SURPLUS, message);
+    }
+    let message = format!(
+        "the matrix has {rows} GPUs and {more} NICs, but the description beside it {gpus} and {nics}; the matrix \
+         is not used"
+    );
+    Diagnostic::warning(codes::MACHINE_SURPLUS, message).hint("give only what is of one machine")
+}
+
+fn only_gpus(labels: &[String], overrides: &Overrides) -> Machine {
+    let count = u16::try_from(labels.len()).unwrap_or(u16::MAX);
+    let mut machine = Machine { name: "from topo -p2p".to_owned(), ..Machine::default() };
+    machine.gpus.push(GpuGroup { model: overrides.gpu.clone(), count });
+    machine.host.cpu.clone_from(&overrides.cpu);
+    machine
+}

@@ -1,0 +1,102 @@
+//! Parts joined into a case: one machine, what was reported of it, and what had to be assumed.
+
+mod machine;
+mod overrides;
+
+use weft_base::{Diagnostic, Place};
+use weft_catalogue::{Catalogue, Machine};
+use weft_topology::Assumption;
+
+use crate::codes;
+use crate::evidence::Evidence;
+use crate::format::Located;
+use crate::matrix::Matrix;
+use crate::nvidia_smi_p2p::PeerMatrix;
+
+/// What the user says besides the input; names of the catalogue, in any spelling.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--gpu`.
+    pub gpu: Option<String>,
+    /// `--nic`.
+    pub nic: Option<String>,
+    /// `--cpu`.
+    pub cpu: Option<String>,
+}
+
+/// What is known of one machine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Case {
+    /// The machine, ready for `weft_topology::build`; `None` where the input describes none, as a benchmark's
+    /// log alone.
+    pub machine: Option<Machine>,
+    /// Name of each GPU in the input, by its number in the machine; empty where the input names none.
+    pub gpu_labels: Vec<String>,
+    /// Name of each NIC in the input, by its number in the machine; empty where the input names none.
+    pub nic_labels: Vec<String>,
+    /// What `topo -m` reported.
+    pub matrix: Option<Located<Matrix>>,
+    /// What `topo -p2p` reported.
+    pub peers: Vec<Located<PeerMatrix>>,
+    /// All other evidence, in order of the input.
+    pub evidence: Vec<Located<Evidence>>,
+    /// What the input does not say. `weft_topology::build` adds its own.
+    pub assumed: Vec<Assumption>,
+}
+
+/// Joins what was read of one machine. An error among the diagnostics means that the input contradicts
+/// the hardware or an option names nothing; the case then holds what could be saved.
+pub fn join(
+    evidence: Vec<Located<Evidence>>,
+    overrides: &Overrides,
+    catalogue: &Catalogue,
+) -> (Case, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let overrides = overrides::known(overrides, catalogue, &mut diagnostics);
+    let (mut case, described) = sorted(evidence, &mut diagnostics);
+    machine::settle(&mut case, described, &overrides, catalogue, &mut diagnostics);
+    (case, diagnostics)
+}
+
+/// The evidence in its places, and the machine if the input describes one outright.
+fn sorted(evidence: Vec<Located<Evidence>>, diagnostics: &mut Vec<Diagnostic>) -> (Case, Option<Machine>) {
+    let mut case = Case::default();
+    let mut machine: Option<Machine> = None;
+    for Located { value, place } in evidence {
+        match value {
+            Evidence::Topology(matrix) => match &case.matrix {
+                None => case.matrix = Some(Located { value: matrix, place }),
+                Some(first) => diagnostics.push(surplus(first, &matrix, place)),
+            },
+            Evidence::Peers(peers) => case.peers.push(Located { value: peers, place }),
+            Evidence::Machine(described) if machine.is_none() => machine = Some(*described),
+            Evidence::Machine(_) => {
+                let message = "the machine is described twice; the first description is used";
+                diagnostics.push(Diagnostic::warning(codes::MACHINE_SURPLUS, message).at(place));
+            }
+            value @ (Evidence::Weights(_)
+            | Evidence::Host(_)
+            | Evidence::Graphs(_)
+            | Evidence::Subnet(_)
+            | Evidence::Forwarding(_)
+            | Evidence::Hierarchy(_)
+            | Evidence::Benchmark(_)
+            | Evidence::Pairs(_)
+            | Evidence::Log(_)
+            | Evidence::Report(_)
+            | Evidence::Workload(_)) => case.evidence.push(Located { value, place }),
+        }
+    }
+    (case, machine)
+}
+
+fn surplus(first: &Located<Matrix>, second: &Matrix, place: Place) -> Diagnostic {
+    let line = first.place.line;
+    if first.value.says_the_same(second) {
+        let message = format!("the matrix of line {line} is here again");
+        return Diagnostic::note(codes::MATRIX_SURPLUS, message).at(place);
+    }
+    let message = format!("a second matrix, other than that of line {line}, is not used");
+    let hint = "give each machine its own file";
+    Diagnostic::warning(codes::MATRIX_SURPLUS, message).hint(hint).at(place)
+}
