@@ -1,7 +1,9 @@
 //! The devices of one host, as a tree of PCI functions with what hangs on them. Nothing is guessed: what a
 //! tool does not say is `None`.
 
-use weft_base::{Guid, Rate, TransferRate};
+use weft_base::{Bytes, Guid, Rate, TransferRate};
+
+use super::pci::PciDetails;
 
 /// The devices of one host.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -10,12 +12,61 @@ pub struct Host {
     pub format: &'static str,
     /// The host's name, where the text says so.
     pub name: Option<String>,
+    /// CPU sockets, in the order of the text; empty where the tool shows none.
+    pub packages: Vec<Package>,
     /// CPUs by NUMA node, in the order of the text.
     pub numa: Vec<NumaNode>,
     /// PCI functions, parents before their children.
     pub devices: Vec<Device>,
     /// Links of GPUs to each other or to switches, besides PCIe.
     pub gpu_links: Vec<GpuLink>,
+    /// What the operating system and libraries call its devices, in the order of the text: `eth0`, `cuda0`.
+    pub os_devices: Vec<OsDevice>,
+}
+
+/// A CPU socket.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Package {
+    /// The socket's number.
+    pub number: Option<u32>,
+    /// `GenuineIntel`, `AuthenticAMD`.
+    pub vendor: Option<String>,
+    /// The CPU's model in words.
+    pub model: Option<String>,
+}
+
+/// A device as the operating system or a library calls it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OsDevice {
+    /// `eth0`, `mlx5_0`, `cuda0`, `nvme0n1`.
+    pub name: String,
+    /// What it is used for.
+    pub kind: OsDeviceKind,
+    /// Index into [`Host::devices`] of the PCI function that it is; `None` for what is on no PCI bus.
+    pub device: Option<usize>,
+    /// Line, from 1; 0 where there is no text.
+    pub line: u32,
+}
+
+/// What an [`OsDevice`] is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OsDeviceKind {
+    /// A disk or other storage.
+    Storage,
+    /// A screen, or a GPU as the library that drives screens sees it.
+    Display,
+    /// A network interface.
+    Network,
+    /// An RDMA device.
+    Rdma,
+    /// A DMA engine.
+    Dma,
+    /// A GPU or another accelerator.
+    Coprocessor,
+    /// Memory on a bus of its own.
+    Memory,
+    /// Anything else.
+    Other,
 }
 
 /// A NUMA node, or a socket where the tool shows only those.
@@ -33,6 +84,8 @@ pub struct NumaNode {
     pub model: Option<String>,
     /// Its CPUs, as a list or mask in the tool's own writing.
     pub cpus: Option<String>,
+    /// Its memory.
+    pub memory: Option<Bytes>,
 }
 
 /// A PCI function.
@@ -62,6 +115,8 @@ pub struct Device {
     pub link_capability: PcieState,
     /// Flags of access control (`SrcValid+ ReqRedir+ …`), as printed.
     pub acs: Option<String>,
+    /// What its capability registers and the operating system say beyond that.
+    pub details: PciDetails,
     /// What the operating system or a library sees in it.
     pub roles: Vec<DeviceRole>,
     /// Line, from 1; 0 where there is no text.

@@ -6,6 +6,7 @@ mod host;
 mod nccl_graph;
 mod nccl_log;
 mod pair_table;
+mod pci;
 mod report;
 mod weights;
 mod workload;
@@ -15,10 +16,14 @@ use weft_topology::{ForwardingTable, Subnet};
 
 pub use benchmark::{Benchmark, BenchmarkRank, BenchmarkRow};
 pub use hierarchy::{Hierarchy, HierarchyLeaf, HierarchyNode};
-pub use host::{Adapter, Device, DeviceRole, Gpu, GpuLink, GpuLinkEnd, Host, NumaNode, PcieState};
+pub use host::{
+    Adapter, Device, DeviceRole, Gpu, GpuLink, GpuLinkEnd, Host, NumaNode, OsDevice, OsDeviceKind, Package,
+    PcieState,
+};
 pub use nccl_graph::NcclGraphs;
 pub use nccl_log::NcclLog;
 pub use pair_table::{Measure, PairTable};
+pub use pci::{BusRange, PciDetails, Region, VirtualFunctions};
 pub use report::{Field, Record, Report, Value};
 pub use weights::WeightMatrix;
 pub use workload::Workload;
