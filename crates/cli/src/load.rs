@@ -110,7 +110,9 @@ pub fn load(
         }
     };
     let topology = labelled(built.topology, &case);
-    let host = host.map_or_else(|| topology.clone(), |host| host.topology);
+    diagnostics.extend(case.degraded(&topology));
+    let topology = as_observed(topology, &case);
+    let host = host.map_or_else(|| topology.clone(), |host| as_observed(host.topology, &case));
     let mut assumed = case.assumed.clone();
     assumed.extend(built.assumed.into_iter().filter(|own| !case.assumed.contains(own)));
     Ok(Loaded { sources: texts, case, topology, host, assumed, diagnostics })
@@ -210,6 +212,11 @@ fn one_host(machine: &Machine) -> Option<Machine> {
         one.network = None;
         one
     })
+}
+
+/// With what is down taken away.
+fn as_observed(topology: Topology, case: &Case) -> Topology {
+    if case.observed.is_empty() { topology } else { case.overlay(&topology).applied(&topology) }
 }
 
 fn labelled(topology: Topology, case: &Case) -> Topology {

@@ -32,6 +32,7 @@ pub const CODES: &[Code] = &[
     DISTANCES_HIDDEN,
     NUMA_CONTRADICTION,
     OVERRIDE_UNUSED,
+    LINK_DEGRADED,
 ];
 
 /// Nothing was given.
@@ -237,4 +238,12 @@ pub const OVERRIDE_UNUSED: Code = Code {
     name: "override-unused",
     explanation: "A model was given with an option, but the input has no device of that kind, or names its model \
                   itself. The option changes nothing.",
+};
+
+/// Fewer lanes or links than there could be.
+pub const LINK_DEGRADED: Code = Code {
+    name: "link-degraded",
+    explanation: "A device runs on fewer PCIe lanes, or has fewer links to other GPUs up, than it and its slot have. All \
+                  answers count only what is up. Cards that are not fully seated, bent contacts, damaged risers and \
+                  retimers that failed to train are the usual causes; the kernel's log often names the port.",
 };

@@ -28,7 +28,7 @@ pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
 pub use infer::{Inferred, infer};
-pub use join::{Case, Overrides, join};
+pub use join::{Case, Observation, Overrides, Seen, join};
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};

@@ -1,11 +1,14 @@
 //! Parts joined into a case: one machine, what was reported of it, and what had to be assumed.
 
 mod machine;
+mod observed;
 mod overrides;
 
 use weft_base::{Diagnostic, Place};
 use weft_catalogue::{Catalogue, Machine};
 use weft_topology::Assumption;
+
+pub use observed::{Observation, Seen};
 
 use crate::codes;
 use crate::evidence::Evidence;
@@ -38,6 +41,8 @@ pub struct Case {
     pub matrix: Option<Located<Matrix>>,
     /// What `topo -p2p` reported.
     pub peers: Vec<Located<PeerMatrix>>,
+    /// What was seen of devices' links, on the first host.
+    pub observed: Vec<Observation>,
     /// All other evidence, in order of the input.
     pub evidence: Vec<Located<Evidence>>,
     /// What the input does not say. `weft_topology::build` adds its own.
