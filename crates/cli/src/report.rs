@@ -53,10 +53,15 @@ pub fn failure(failure: &Failure) -> String {
 /// The commands whose output can be read, and what else a source may be.
 pub fn worth_pasting() -> String {
     let mut text = String::from("\nWorth pasting:\n");
-    for format in FORMATS {
-        if let Some(command) = format.command() {
-            let _ = writeln!(text, "  {command}");
-        }
+    for command in
+        FORMATS.iter().filter(|format| format.is_first_choice()).filter_map(|format| format.command())
+    {
+        let _ = writeln!(text, "  {command}");
+    }
+    let others =
+        FORMATS.iter().filter(|format| !format.is_first_choice() && format.command().is_some()).count();
+    if others > 0 {
+        let _ = writeln!(text, "and the output of {others} more commands: `weft show --list formats`");
     }
     text.push_str(
         "Or describe the machine: `weft show '8 h100-sxm5-80gb @ nvswitch3(4)'`, `weft show dgx-a100`\n",

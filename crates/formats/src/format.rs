@@ -222,6 +222,10 @@ pub trait Format: Sync {
     fn title(&self) -> &'static str;
     /// The command whose output this is, for the list of commands worth pasting; `None` if there is none.
     fn command(&self) -> Option<&'static str>;
+    /// Whether it is one of the few that a stranger is told of, because they say most of a machine.
+    fn is_first_choice(&self) -> bool {
+        false
+    }
     /// Texts of which at least one stands, as written, in everything of this format: the reader is asked only
     /// about sources that hold one. Empty where there is no such text; then it is always asked.
     fn marks(&self) -> &'static [&'static str];

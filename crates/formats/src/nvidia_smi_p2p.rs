@@ -141,6 +141,10 @@ impl Format for NvidiaSmiP2p {
         Some("nvidia-smi topo -p2p r")
     }
 
+    fn is_first_choice(&self) -> bool {
+        true
+    }
+
     fn marks(&self) -> &'static [&'static str] {
         &["GPU"]
     }

@@ -32,6 +32,10 @@ impl Format for NvidiaSmiTopo {
         Some("nvidia-smi topo -m")
     }
 
+    fn is_first_choice(&self) -> bool {
+        true
+    }
+
     fn marks(&self) -> &'static [&'static str] {
         &["GPU"]
     }

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod diagnostics;
+mod formats;
 mod json;
 mod machine_file;
 mod pictures;
@@ -33,6 +34,7 @@ pub fn pages(house: &House) -> Result<Vec<Page>> {
     let mut pages = vec![
         Page { path: "docs/reference/diagnostics.md", text: diagnostics::page(&texts)? },
         Page { path: "docs/reference/machine-file.md", text: machine_file::page(machine)? },
+        Page { path: "docs/reference/formats.md", text: formats::page(weft_formats::FORMATS) },
         Page { path: "docs/reference/json.md", text: json::page(&schemas)? },
         Page { path: "docs/reference/catalogue.md", text: catalogue::page(Catalogue::embedded())? },
     ];

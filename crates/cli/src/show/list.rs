@@ -53,8 +53,12 @@ fn one(kind: List, catalogue: &Catalogue) -> String {
         }
         List::Links => ("Links", catalogue.links.iter().map(|link| same(&link.name, &link.title)).collect()),
         List::Formats => {
-            let formats = weft_formats::FORMATS.iter().map(|format| same(format.name(), format.title()));
-            ("Formats", formats.collect())
+            let titled = |format: &dyn weft_formats::Format| match format.command() {
+                Some(command) => format!("{} ({command})", format.title()),
+                None => format.title().to_owned(),
+            };
+            let formats = weft_formats::FORMATS.iter();
+            ("Formats", formats.map(|format| (format.name().to_owned(), titled(*format))).collect())
         }
     };
     let mut table = Table::default();
