@@ -33,6 +33,7 @@ pub const CODES: &[Code] = &[
     NUMA_CONTRADICTION,
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
+    XML_DAMAGED,
 ];
 
 /// Nothing was given.
@@ -246,4 +247,10 @@ pub const LINK_DEGRADED: Code = Code {
     explanation: "A device runs on fewer PCIe lanes, or has fewer links to other GPUs up, than it and its slot have. All \
                   answers count only what is up. Cards that are not fully seated, bent contacts, damaged risers and \
                   retimers that failed to train are the usual causes; the kernel's log often names the port.",
+/// XML that is not well-formed.
+pub const XML_DAMAGED: Code = Code {
+    name: "xml-damaged",
+    explanation: "A document is not well-formed XML: it is cut, a tag is not closed, an attribute stands twice or \
+                  has no quotes. What is clear was mended and read: open elements are closed where the text ends, \
+                  tags that close nothing are left out. The program that the file is for would refuse it.",
 };
