@@ -247,6 +247,8 @@ pub const LINK_DEGRADED: Code = Code {
     explanation: "A device runs on fewer PCIe lanes, or has fewer links to other GPUs up, than it and its slot have. All \
                   answers count only what is up. Cards that are not fully seated, bent contacts, damaged risers and \
                   retimers that failed to train are the usual causes; the kernel's log often names the port.",
+};
+
 /// XML that is not well-formed.
 pub const XML_DAMAGED: Code = Code {
     name: "xml-damaged",

@@ -87,18 +87,14 @@ pub(crate) fn read_xml<T>(
         })
         .collect();
     places.inserted = mended.inserted;
-    match Document::parse_with_options(&mended.text, options()) {
-        Ok(document) => {
-            if findings.is_empty() {
-                findings.push(Diagnostic { severity: Severity::Warning, ..broken(&first, part) });
-            }
-            whole(&document, &places, findings, read)
+    if let Ok(document) = Document::parse_with_options(&mended.text, options()) {
+        if findings.is_empty() {
+            findings.push(Diagnostic { severity: Severity::Warning, ..broken(&first, part) });
         }
-        Err(_) => {
-            findings.push(broken(&first, part));
-            (None, findings)
-        }
+        return whole(&document, &places, findings, read);
     }
+    findings.push(broken(&first, part));
+    (None, findings)
 }
 
 fn whole<T>(
