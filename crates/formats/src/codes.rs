@@ -34,6 +34,7 @@ pub const CODES: &[Code] = &[
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
     XML_DAMAGED,
+    CANNOT_WRITE,
 ];
 
 /// Nothing was given.
@@ -255,4 +256,9 @@ pub const XML_DAMAGED: Code = Code {
     explanation: "A document is not well-formed XML: it is cut, a tag is not closed, an attribute stands twice or \
                   has no quotes. What is clear was mended and read: open elements are closed where the text ends, \
                   tags that close nothing are left out. The program that the file is for would refuse it.",
+/// A writer without its matter.
+pub const CANNOT_WRITE: Code = Code {
+    name: "cannot-write",
+    explanation: "The input lacks what `weft convert` was asked to write, or holds something that the other program \
+                  does not know, such as a network of a generation that is too new for it. The message says which.",
 };

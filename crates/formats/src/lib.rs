@@ -8,6 +8,7 @@ mod document;
 mod evidence;
 mod format;
 mod grid;
+mod ibsim;
 mod infer;
 mod join;
 mod machine_file;
@@ -20,6 +21,7 @@ mod refuse;
 mod split;
 mod text;
 mod words;
+mod writers;
 
 use weft_base::{Diagnostic, Severity, nearest};
 use weft_catalogue::Catalogue;
@@ -27,6 +29,7 @@ use weft_catalogue::Catalogue;
 pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
+pub use ibsim::{IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer};
 pub use join::{Case, Observation, Overrides, Seen, join};
 pub use machine_file::{MachineFile, SCHEMA};
@@ -36,6 +39,7 @@ pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
 pub use split::{Piece, format};
 pub use text::lines;
+pub use writers::{WRITERS, Writer, WriterInput, writer};
 
 /// All formats. Help, reference, tests and fuzz targets iterate over this list; where two readers are
 /// equally sure of the same lines, the earlier one gets them.
