@@ -9,6 +9,7 @@ pub const CODES: &[Code] = &[
     NO_DEVICE,
     LINES_UNUSED,
     UNKNOWN_FORMAT,
+    CANNOT_WRITE,
     CELL_UNKNOWN,
     CELL_MISSING,
     ROW_CUT,
@@ -34,7 +35,6 @@ pub const CODES: &[Code] = &[
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
     XML_DAMAGED,
-    CANNOT_WRITE,
 ];
 
 /// Nothing was given.
@@ -72,6 +72,13 @@ pub const UNKNOWN_FORMAT: Code = Code {
     name: "unknown-format",
     explanation: "The format asked for does not exist. `weft show --help` lists the formats; without asking for \
                   one, the format is found by looking at the input.",
+};
+
+/// A writer without its matter.
+pub const CANNOT_WRITE: Code = Code {
+    name: "cannot-write",
+    explanation: "The input lacks what `weft convert` was asked to write, or holds something that the other program \
+                  does not know, such as a network of a generation that is too new for it. The message says which.",
 };
 
 /// A cell that is no word of the format.
@@ -256,9 +263,4 @@ pub const XML_DAMAGED: Code = Code {
     explanation: "A document is not well-formed XML: it is cut, a tag is not closed, an attribute stands twice or \
                   has no quotes. What is clear was mended and read: open elements are closed where the text ends, \
                   tags that close nothing are left out. The program that the file is for would refuse it.",
-/// A writer without its matter.
-pub const CANNOT_WRITE: Code = Code {
-    name: "cannot-write",
-    explanation: "The input lacks what `weft convert` was asked to write, or holds something that the other program \
-                  does not know, such as a network of a generation that is too new for it. The message says which.",
 };

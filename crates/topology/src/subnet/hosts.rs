@@ -51,7 +51,7 @@ fn host_name(description: &str) -> Option<&str> {
         |prefix: &&str| device.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
     let numbered = device.ends_with(|c: char| c.is_ascii_digit());
     let host = host.trim();
-    (numbered && DEVICES.iter().any(|prefix| begins(prefix)) && !host.is_empty()).then_some(host)
+    (numbered && DEVICES.iter().any(begins) && !host.is_empty()).then_some(host)
 }
 
 #[cfg(test)]
