@@ -2,6 +2,7 @@
 //! one reader, and the parts are joined into a case. Nothing is dropped silently: a line that no reader
 //! used is named in a diagnostic.
 
+mod block;
 mod codes;
 #[allow(dead_code)]
 mod document;
@@ -11,9 +12,15 @@ mod grid;
 mod ibsim;
 mod infer;
 mod join;
+mod kernel_log;
 mod machine_file;
 mod matrix;
+mod nvidia_smi;
+mod nvidia_smi_list;
+mod nvidia_smi_nvlink;
 mod nvidia_smi_p2p;
+mod nvidia_smi_q;
+mod nvidia_smi_query;
 mod nvidia_smi_topo;
 mod one_liner;
 mod ranges;
@@ -43,7 +50,20 @@ pub use writers::{WRITERS, Writer, WriterInput, writer};
 
 /// All formats. Help, reference, tests and fuzz targets iterate over this list; where two readers are
 /// equally sure of the same lines, the earlier one gets them.
-pub const FORMATS: &[&dyn Format] = &[&NvidiaSmiTopo, &NvidiaSmiP2p, &MachineFile, &OneLiner];
+pub const FORMATS: &[&dyn Format] = &[
+    &NvidiaSmiTopo,
+    &NvidiaSmiP2p,
+    &nvidia_smi_q::NVIDIA_SMI_Q,
+    &nvidia_smi_nvlink::NVIDIA_SMI_NVLINK_STATUS,
+    &nvidia_smi_nvlink::NVIDIA_SMI_NVLINK_ERRORS,
+    &nvidia_smi_nvlink::NVIDIA_SMI_NVLINK_REMOTE,
+    &nvidia_smi_list::NVIDIA_SMI_LIST,
+    &nvidia_smi::NVIDIA_SMI,
+    &nvidia_smi_query::NVIDIA_SMI_QUERY,
+    &kernel_log::KernelLog,
+    &MachineFile,
+    &OneLiner,
+];
 
 /// All that could be read of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
