@@ -13,6 +13,7 @@ mod ibsim;
 mod infer;
 mod join;
 mod kernel_log;
+mod lspci;
 mod machine_file;
 mod matrix;
 mod nvidia_smi;
@@ -23,6 +24,7 @@ mod nvidia_smi_q;
 mod nvidia_smi_query;
 mod nvidia_smi_topo;
 mod one_liner;
+mod pci;
 mod ranges;
 mod refuse;
 mod split;
@@ -39,11 +41,14 @@ pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Rea
 pub use ibsim::{IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer};
 pub use join::{Case, Observation, Overrides, Seen, join};
+pub use join::{Case, Overrides, join};
+pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
+pub use pci::{PciAddress, arrange, read_config, settle_links};
 pub use split::{Piece, format};
 pub use text::lines;
 pub use writers::{WRITERS, Writer, WriterInput, writer};
@@ -64,6 +69,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &MachineFile,
     &OneLiner,
 ];
+pub const FORMATS: &[&dyn Format] = &[&NvidiaSmiTopo, &NvidiaSmiP2p, &MachineFile, &OneLiner, &Lspci];
 
 /// All that could be read of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
