@@ -31,13 +31,13 @@ pub const CODES: &[Code] = &[
     MACHINE_SURPLUS,
     MATRIX_INCONSISTENT,
     DISTANCES_HIDDEN,
+    REGISTERS_HIDDEN,
+    LINK_UNREADABLE,
+    TREE_BROKEN,
     NUMA_CONTRADICTION,
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
     XML_DAMAGED,
-    REGISTERS_HIDDEN,
-    LINK_UNREADABLE,
-    TREE_BROKEN,
 ];
 
 /// Nothing was given.
@@ -237,6 +237,27 @@ pub const DISTANCES_HIDDEN: Code = Code {
                   sit on different sockets. Read the matrix on the host, or give NCCL a topology file.",
 };
 
+/// Capabilities of PCI functions that only root may read.
+pub const REGISTERS_HIDDEN: Code = Code {
+    name: "registers-hidden",
+    explanation: "The speed, the width and the access control of PCI functions stand in registers that only root \
+                  may read, and the input was made without those rights. What a function is and where it hangs is \
+                  known all the same.",
+};
+
+/// A speed or a width that is none.
+pub const LINK_UNREADABLE: Code = Code {
+    name: "link-unreadable",
+    explanation: "The speed or the width of a link is written in a way that no tool prints. It counts as unknown.",
+};
+
+/// A tree whose columns do not fit.
+pub const TREE_BROKEN: Code = Code {
+    name: "tree-broken",
+    explanation: "In a drawn tree the column of a branch says what it hangs on. Blanks at the start of some lines \
+                  were lost or added, so that those lines cannot be placed; the rest of the tree is kept.",
+};
+
 /// SYS inside a NUMA node.
 pub const NUMA_CONTRADICTION: Code = Code {
     name: "numa-contradiction",
@@ -266,23 +287,4 @@ pub const XML_DAMAGED: Code = Code {
     explanation: "A document is not well-formed XML: it is cut, a tag is not closed, an attribute stands twice or \
                   has no quotes. What is clear was mended and read: open elements are closed where the text ends, \
                   tags that close nothing are left out. The program that the file is for would refuse it.",
-/// Capabilities of PCI functions that only root may read.
-pub const REGISTERS_HIDDEN: Code = Code {
-    name: "registers-hidden",
-    explanation: "The speed, the width and the access control of PCI functions stand in registers that only root \
-                  may read, and the input was made without those rights. What a function is and where it hangs is \
-                  known all the same.",
-};
-
-/// A speed or a width that is none.
-pub const LINK_UNREADABLE: Code = Code {
-    name: "link-unreadable",
-    explanation: "The speed or the width of a link is written in a way that no tool prints. It counts as unknown.",
-};
-
-/// A tree whose columns do not fit.
-pub const TREE_BROKEN: Code = Code {
-    name: "tree-broken",
-    explanation: "In a drawn tree the column of a branch says what it hangs on. Blanks at the start of some lines \
-                  were lost or added, so that those lines cannot be placed; the rest of the tree is kept.",
 };

@@ -41,7 +41,6 @@ pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Rea
 pub use ibsim::{IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer};
 pub use join::{Case, Observation, Overrides, Seen, join};
-pub use join::{Case, Overrides, join};
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};

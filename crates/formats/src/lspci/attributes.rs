@@ -117,7 +117,7 @@ impl<'a, 'p> Attributes<'a, 'p> {
             }
             _ if self.capability.is_empty() => self.region(key, value),
             _ if key.starts_with("BAR ") && self.capability.contains("Resizable BAR") => {
-                self.resizable(key, value)
+                self.resizable(key, value);
             }
             _ => {}
         }

@@ -10,10 +10,8 @@ fn reading(text: &str) -> crate::Reading {
 }
 
 fn hosts(text: &str) -> Vec<Host> {
-    let host = |found: Located<Evidence>| match found.value {
-        Evidence::Host(host) => Some(*host),
-        _ => None,
-    };
+    let host =
+        |found: Located<Evidence>| if let Evidence::Host(host) = found.value { Some(*host) } else { None };
     reading(text).evidence.into_iter().filter_map(host).collect()
 }
 
