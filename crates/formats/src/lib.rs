@@ -67,8 +67,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &kernel_log::KernelLog,
     &MachineFile,
     &OneLiner,
+    &Lspci,
 ];
-pub const FORMATS: &[&dyn Format] = &[&NvidiaSmiTopo, &NvidiaSmiP2p, &MachineFile, &OneLiner, &Lspci];
 
 /// All that could be read of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
