@@ -19,6 +19,7 @@ mod matrix;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_nvlink;
+mod nccl_log;
 mod nvidia_smi_p2p;
 mod nvidia_smi_q;
 mod nvidia_smi_query;
@@ -44,6 +45,7 @@ pub use join::{Case, Observation, Overrides, Seen, join};
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
+pub use nccl_log::NcclDebugLog;
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
@@ -69,6 +71,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &OneLiner,
     &Lspci,
 ];
+pub const FORMATS: &[&dyn Format] = &[&NvidiaSmiTopo, &NvidiaSmiP2p, &NcclDebugLog, &MachineFile, &OneLiner];
 
 /// All that could be read of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
