@@ -35,12 +35,12 @@ pub const CODES: &[Code] = &[
     LINK_UNREADABLE,
     TREE_BROKEN,
     NUMA_CONTRADICTION,
-    OVERRIDE_UNUSED,
-    LINK_DEGRADED,
-    XML_DAMAGED,
     GDR_UNPROVEN,
     GDR_ONE_SIDED,
     LINK_SPEED_HIDDEN,
+    OVERRIDE_UNUSED,
+    LINK_DEGRADED,
+    XML_DAMAGED,
 ];
 
 /// Nothing was given.
@@ -261,6 +261,30 @@ pub const TREE_BROKEN: Code = Code {
                   were lost or added, so that those lines cannot be placed; the rest of the tree is kept.",
 };
 
+/// `use ring PXN 0 GDR 1` without a connection that has it.
+pub const GDR_UNPROVEN: Code = Code {
+    name: "gdr-unproven",
+    explanation: "A line of NCCL's log ends in `use ring PXN 0 GDR 1`, which says what rings may use, not what they \
+                  do use. GPUDirect RDMA is in use where a connection is named `…/GDRDMA`; this log has no such \
+                  connection.",
+};
+
+/// The two ends of a connection disagree.
+pub const GDR_ONE_SIDED: Code = Code {
+    name: "gdr-one-sided",
+    explanation: "One end of a connection between hosts lets its adapter reach GPU memory (`GDRDMA`), the other goes \
+                  through the host's memory, which limits both. The hosts differ in drivers, in settings, or in how \
+                  near GPU and adapter are.",
+};
+
+/// `could not find value of '' in dictionary`.
+pub const LINK_SPEED_HIDDEN: Code = Code {
+    name: "link-speed-hidden",
+    explanation: "NCCL read an empty speed of a PCIe link and went on with a default. So it is in virtual machines \
+                  that hide the links, and the channels that NCCL chooses then rest on wrong bandwidths. A topology \
+                  file with the true speeds (NCCL_TOPO_FILE) mends it.",
+};
+
 /// SYS inside a NUMA node.
 pub const NUMA_CONTRADICTION: Code = Code {
     name: "numa-contradiction",
@@ -290,26 +314,4 @@ pub const XML_DAMAGED: Code = Code {
     explanation: "A document is not well-formed XML: it is cut, a tag is not closed, an attribute stands twice or \
                   has no quotes. What is clear was mended and read: open elements are closed where the text ends, \
                   tags that close nothing are left out. The program that the file is for would refuse it.",
-/// `use ring PXN 0 GDR 1` without a connection that has it.
-pub const GDR_UNPROVEN: Code = Code {
-    name: "gdr-unproven",
-    explanation: "A line of NCCL's log ends in `use ring PXN 0 GDR 1`, which says what rings may use, not what they \
-                  do use. GPUDirect RDMA is in use where a connection is named `…/GDRDMA`; this log has no such \
-                  connection.",
-};
-
-/// The two ends of a connection disagree.
-pub const GDR_ONE_SIDED: Code = Code {
-    name: "gdr-one-sided",
-    explanation: "One end of a connection between hosts lets its adapter reach GPU memory (`GDRDMA`), the other goes \
-                  through the host's memory, which limits both. The hosts differ in drivers, in settings, or in how \
-                  near GPU and adapter are.",
-};
-
-/// `could not find value of '' in dictionary`.
-pub const LINK_SPEED_HIDDEN: Code = Code {
-    name: "link-speed-hidden",
-    explanation: "NCCL read an empty speed of a PCIe link and went on with a default. So it is in virtual machines \
-                  that hide the links, and the channels that NCCL chooses then rest on wrong bandwidths. A topology \
-                  file with the true speeds (NCCL_TOPO_FILE) mends it.",
 };

@@ -16,10 +16,10 @@ mod kernel_log;
 mod lspci;
 mod machine_file;
 mod matrix;
+mod nccl_log;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_nvlink;
-mod nccl_log;
 mod nvidia_smi_p2p;
 mod nvidia_smi_q;
 mod nvidia_smi_query;
@@ -67,11 +67,11 @@ pub const FORMATS: &[&dyn Format] = &[
     &nvidia_smi::NVIDIA_SMI,
     &nvidia_smi_query::NVIDIA_SMI_QUERY,
     &kernel_log::KernelLog,
+    &NcclDebugLog,
     &MachineFile,
     &OneLiner,
     &Lspci,
 ];
-pub const FORMATS: &[&dyn Format] = &[&NvidiaSmiTopo, &NvidiaSmiP2p, &NcclDebugLog, &MachineFile, &OneLiner];
 
 /// All that could be read of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
