@@ -43,6 +43,7 @@ pub use ibsim::{IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer};
 pub use join::{Case, Observation, Overrides, Seen, join};
 pub use lspci::Lspci;
+pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
 pub use nccl_log::NcclDebugLog;
