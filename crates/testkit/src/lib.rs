@@ -2,4 +2,5 @@
 //! the shapes in which people paste them.
 
 pub mod corpus;
+pub mod noted;
 pub mod print;

@@ -1,7 +1,6 @@
 //! The commands, one per file.
 
 mod completions;
-mod convert;
 mod explain;
 mod man;
 mod predict;
@@ -28,7 +27,6 @@ enum Command {
     Show(show::Args),
     Predict(predict::Args),
     Validate(validate::Args),
-    Convert(convert::Args),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -66,7 +64,6 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
-        Some(Command::Convert(args)) => convert::run(&args, catalogue()),
         Some(Command::Explain(args)) => explain::run(&args, catalogue()),
         Some(Command::Completions(args)) => Ok(completions::run(&args)),
         Some(Command::Man(args)) => man::run(&args),

@@ -1,15 +1,23 @@
 //! Evidence that is no machine, as `weft show --format json` prints it: one file per kind.
 
+mod benchmark;
+mod pairs;
 mod report;
 
 use serde::Serialize;
 use weft_formats::{Evidence, Located};
 
+use benchmark::BenchmarkJson;
+use pairs::PairTableJson;
 use report::ReportJson;
 
 /// All of it, by kind; kinds that the input does not have are left out.
 #[derive(Debug, Default, Serialize)]
 pub struct EvidenceJson {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub benchmarks: Vec<BenchmarkJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pair_tables: Vec<PairTableJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportJson>,
 }
@@ -28,8 +36,8 @@ impl EvidenceJson {
                 Evidence::Subnet(_) => {}
                 Evidence::Forwarding(_) => {}
                 Evidence::Hierarchy(_) => {}
-                Evidence::Benchmark(_) => {}
-                Evidence::Pairs(_) => {}
+                Evidence::Benchmark(table) => all.benchmarks.push(BenchmarkJson::new(table, place)),
+                Evidence::Pairs(table) => all.pair_tables.push(PairTableJson::new(table, place)),
                 Evidence::Log(_) => {}
                 Evidence::Report(report) => all.reports.push(ReportJson::new(report, place)),
                 Evidence::Workload(_) => {}

@@ -1,5 +1,6 @@
 //! Evidence that is no machine, for a reader: one file per kind.
 
+mod benchmark;
 mod report;
 
 use weft_formats::{Evidence, Located};
@@ -19,7 +20,7 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Subnet(_) => None,
         Evidence::Forwarding(_) => None,
         Evidence::Hierarchy(_) => None,
-        Evidence::Benchmark(_) => None,
+        Evidence::Benchmark(table) => benchmark::section(table, place),
         Evidence::Pairs(_) => None,
         Evidence::Log(_) => None,
         Evidence::Report(report) => report::section(report, place),
