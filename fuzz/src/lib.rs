@@ -1,16 +1,34 @@
-//! What all fuzz targets do: read, join, build; nothing may panic, nothing may be lost in silence.
+//! What fuzzing does: read, join, build. Nothing may panic, nothing may be lost in silence, and reading may not
+//! allocate out of proportion to its input.
+
+mod memory;
+
+use std::sync::Once;
 
 use weft_catalogue::Catalogue;
 use weft_formats::{Overrides, Source, join, read};
 
+/// Bytes that reading may hold at once per byte of input.
+const BYTES_PER_BYTE: usize = 10;
+/// The same per line: a line is a view into the text, which costs as much however short it is.
+const BYTES_PER_LINE: usize = 64;
+/// What reading needs whatever the input: the searcher for the marks of all formats, messages.
+const BYTES_ALWAYS: usize = 1 << 20;
+
+static WARM: Once = Once::new();
+
 /// Reads `data` by the format called `name`, or by whichever fits, and builds what comes out.
 pub fn run(name: Option<&str>, data: &[u8]) {
     let catalogue = Catalogue::embedded();
+    WARM.call_once(|| drop(read(&Source::file("fuzz", "warm"), catalogue, None)));
     let mut source = Source::file("fuzz", String::from_utf8_lossy(data));
     if str::from_utf8(data).is_err() || data.contains(&0) {
         source.bytes = data.to_vec();
     }
-    let reading = read(&source, catalogue, name);
+    let lines = source.text.matches('\n').count() + 1;
+    let allowed = BYTES_PER_BYTE * source.text.len() + BYTES_PER_LINE * lines + BYTES_ALWAYS;
+    let (reading, peak) = memory::peak(|| read(&source, catalogue, name));
+    assert!(peak <= allowed, "{} bytes of input took {peak} bytes to read", data.len());
     assert!(!reading.evidence.is_empty() || reading.failed(), "nothing read and nothing said");
     let (mut case, _) = join(reading.evidence, &Overrides::default(), catalogue);
     if let Some(machine) = &mut case.machine {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use common::{refused, stdout, weft};
 
-const COMMANDS: [&str; 6] = ["show", "predict", "validate", "explain", "completions", "man"];
+const COMMANDS: [&str; 7] = ["show", "predict", "validate", "convert", "explain", "completions", "man"];
 
 #[test]
 fn alone_it_shows_the_questions() {

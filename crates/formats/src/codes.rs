@@ -46,7 +46,13 @@ pub const CODES: &[Code] = &[
     MACHINE_SURPLUS,
     MATRIX_INCONSISTENT,
     DISTANCES_HIDDEN,
+    REGISTERS_HIDDEN,
+    LINK_UNREADABLE,
+    TREE_BROKEN,
     NUMA_CONTRADICTION,
+    GDR_UNPROVEN,
+    GDR_ONE_SIDED,
+    LINK_SPEED_HIDDEN,
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
     XML_DAMAGED,
@@ -247,6 +253,51 @@ pub const DISTANCES_HIDDEN: Code = Code {
     explanation: "All pairs of GPUs are of one PCIe class, as virtual machines and containers show them when they \
                   hide switches and sockets. The distances carry no meaning: GPUs may in truth share a switch or \
                   sit on different sockets. Read the matrix on the host, or give NCCL a topology file.",
+};
+
+/// Capabilities of PCI functions that only root may read.
+pub const REGISTERS_HIDDEN: Code = Code {
+    name: "registers-hidden",
+    explanation: "The speed, the width and the access control of PCI functions stand in registers that only root \
+                  may read, and the input was made without those rights. What a function is and where it hangs is \
+                  known all the same.",
+};
+
+/// A speed or a width that is none.
+pub const LINK_UNREADABLE: Code = Code {
+    name: "link-unreadable",
+    explanation: "The speed or the width of a link is written in a way that no tool prints. It counts as unknown.",
+};
+
+/// A tree whose columns do not fit.
+pub const TREE_BROKEN: Code = Code {
+    name: "tree-broken",
+    explanation: "In a drawn tree the column of a branch says what it hangs on. Blanks at the start of some lines \
+                  were lost or added, so that those lines cannot be placed; the rest of the tree is kept.",
+};
+
+/// `use ring PXN 0 GDR 1` without a connection that has it.
+pub const GDR_UNPROVEN: Code = Code {
+    name: "gdr-unproven",
+    explanation: "A line of NCCL's log ends in `use ring PXN 0 GDR 1`, which says what rings may use, not what they \
+                  do use. GPUDirect RDMA is in use where a connection is named `…/GDRDMA`; this log has no such \
+                  connection.",
+};
+
+/// The two ends of a connection disagree.
+pub const GDR_ONE_SIDED: Code = Code {
+    name: "gdr-one-sided",
+    explanation: "One end of a connection between hosts lets its adapter reach GPU memory (`GDRDMA`), the other goes \
+                  through the host's memory, which limits both. The hosts differ in drivers, in settings, or in how \
+                  near GPU and adapter are.",
+};
+
+/// `could not find value of '' in dictionary`.
+pub const LINK_SPEED_HIDDEN: Code = Code {
+    name: "link-speed-hidden",
+    explanation: "NCCL read an empty speed of a PCIe link and went on with a default. So it is in virtual machines \
+                  that hide the links, and the channels that NCCL chooses then rest on wrong bandwidths. A topology \
+                  file with the true speeds (NCCL_TOPO_FILE) mends it.",
 };
 
 /// SYS inside a NUMA node.

@@ -211,6 +211,23 @@ const CASES: &[Case] = &[
             "warning[override-unused]: --nic changes nothing: the input has no NIC",
         )
     },
+    case(
+        "gdr-unproven",
+        "h:1:2 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR 1\n",
+        "t:1:1: note[gdr-unproven]: `GDR 1` at the end of this line does not prove that GPUDirect RDMA is used",
+    ),
+    case(
+        "gdr-one-sided",
+        "NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n\
+         NCCL INFO Channel 00/0 : 0[0] -> 8[0] [receive] via NET/IB/0\n",
+        "t:2:1: warning[gdr-one-sided]: rank 0 to rank 8: the sending side uses GPUDirect RDMA, the receiving side \
+         does not",
+    ),
+    case(
+        "link-speed-hidden",
+        "NCCL INFO KV Convert to int : could not find value of '' in dictionary, falling back to 60\n",
+        "t:1:1: warning[link-speed-hidden]: the speed of a PCIe link could not be read, so that NCCL assumes a default",
+    ),
 ];
 
 fn findings(case: &Case) -> Vec<Diagnostic> {

@@ -26,7 +26,10 @@ pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind
 pub use island::{Islands, fabric_islands, islands};
 pub use overlay::{Health, Overlay};
 pub use route::{Hop, Route, route, widest};
-pub use subnet::{ForwardingTable, Subnet, SubnetLink, SubnetNode, SubnetNodeKind};
+pub use subnet::{
+    Cables, Delivery, ForwardingTable, Generation, NotASignalling, Rates, Routes, Signalling, Subnet,
+    SubnetEnd, SubnetHost, SubnetLink, SubnetNode, SubnetNodeKind,
+};
 
 /// Diagnostic codes of this crate.
 pub const CODES: &[weft_base::Code] = oneliner::CODES;

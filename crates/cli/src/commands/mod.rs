@@ -1,6 +1,7 @@
 //! The commands, one per file.
 
 mod completions;
+mod convert;
 mod explain;
 mod man;
 mod predict;
@@ -27,6 +28,7 @@ enum Command {
     Show(show::Args),
     Predict(predict::Args),
     Validate(validate::Args),
+    Convert(convert::Args),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -64,6 +66,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
+        Some(Command::Convert(args)) => convert::run(&args, catalogue()),
         Some(Command::Explain(args)) => explain::run(&args, catalogue()),
         Some(Command::Completions(args)) => Ok(completions::run(&args)),
         Some(Command::Man(args)) => man::run(&args),

@@ -1,6 +1,8 @@
 //! What the capability registers of a PCI function and the operating system say of it, beyond its place and link.
 
-use weft_base::Bytes;
+use weft_base::{Bytes, Rate};
+
+use super::host::PcieState;
 
 /// More about one PCI function. What a tool does not say is `None` or empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +17,13 @@ pub struct PciDetails {
     pub buses: Option<BusRange>,
     /// `Endpoint`, `Root Port`, `Upstream Port`, `Downstream Port`; as printed.
     pub port_kind: Option<String>,
+    /// The link below a root port or a downstream port, as it runs.
+    pub link_below: PcieState,
+    /// The link below a root port or a downstream port, as the port could run it.
+    pub link_below_capability: PcieState,
+    /// What its link carries in one direction, where a tool says that instead of speed and width. It is the link
+    /// above, for a root port or a downstream port the one below.
+    pub link_rate: Option<Rate>,
     /// The largest payload of a packet that is set.
     pub max_payload: Option<Bytes>,
     /// The largest read request that is set.
