@@ -9,6 +9,7 @@ mod document;
 mod evidence;
 mod format;
 mod grid;
+mod hwloc;
 mod ibsim;
 mod infer;
 mod join;
@@ -42,6 +43,7 @@ use weft_catalogue::Catalogue;
 pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
+pub use hwloc::{HwlocXml, LstopoText};
 pub use ibsim::{IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer};
 pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
@@ -76,6 +78,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &MachineFile,
     &OneLiner,
     &Lspci,
+    &HwlocXml,
+    &LstopoText,
 ];
 
 /// All that could be read of a source.

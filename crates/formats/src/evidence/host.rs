@@ -91,7 +91,7 @@ pub struct NumaNode {
 /// A PCI function.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Device {
-    /// `0000:1b:00.0`, in lower case, domain always given.
+    /// `0000:1b:00.0`, in lower case, domain always given; empty where the tool prints none, as `lstopo` for bridges.
     pub address: String,
     /// Index into [`Host::devices`] of the bridge above it; `None` for what hangs off a root complex.
     pub parent: Option<usize>,
@@ -188,7 +188,7 @@ pub struct GpuLink {
     pub gpu: usize,
     /// The other end.
     pub to: GpuLinkEnd,
-    /// Links between the two.
+    /// Links between the two; 0 where the tool says only what they carry together, which `rate` then is.
     pub count: u16,
     /// `nvlink`, `xgmi`, `c2c`.
     pub family: &'static str,
