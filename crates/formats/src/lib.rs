@@ -2,6 +2,7 @@
 //! one reader, and the parts are joined into a case. Nothing is dropped silently: a line that no reader
 //! used is named in a diagnostic.
 
+mod amd_smi_topology;
 mod block;
 mod codes;
 #[allow(dead_code)]
@@ -17,52 +18,58 @@ mod kernel_log;
 mod lspci;
 mod machine_file;
 mod matrix;
-mod nccl_log;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_nvlink;
-mod measured_codes;
-mod nccl_tests;
 mod nvidia_smi_p2p;
 mod nvidia_smi_q;
 mod nvidia_smi_query;
 mod nvidia_smi_topo;
 mod one_liner;
 mod pci;
-mod prefix;
 mod ranges;
 mod refuse;
+mod rocm_smi_topology;
 mod split;
 mod text;
+mod transferbench_topology;
+mod weight_tables;
 mod words;
 mod writers;
+mod xpu_smi_topology;
 
 use weft_base::{Diagnostic, Severity, nearest};
 use weft_catalogue::Catalogue;
 
+pub use amd_smi_topology::AmdSmiTopology;
 pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
 pub use hwloc::{HwlocXml, LstopoText};
 pub use ibsim::{IbsimWriter, ibsim_net};
-pub use infer::{Inferred, infer};
-pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
+pub use infer::{Inferred, infer, machine_of};
+pub use join::{Case, Observation, Overrides, Seen, join};
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
-pub use nccl_log::NcclDebugLog;
-pub use nccl_tests::NcclTests;
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
 pub use pci::{PciAddress, arrange, read_config, settle_links};
+pub use rocm_smi_topology::RocmSmiTopology;
 pub use split::{Piece, format};
 pub use text::lines;
+pub use transferbench_topology::TransferBenchTopology;
 pub use writers::{WRITERS, Writer, WriterInput, writer};
+pub use xpu_smi_topology::XpuSmiTopology;
 
 /// All formats. Help, reference, tests and fuzz targets iterate over this list; where two readers are
 /// equally sure of the same lines, the earlier one gets them.
 pub const FORMATS: &[&dyn Format] = &[
+    &RocmSmiTopology,
+    &AmdSmiTopology,
+    &TransferBenchTopology,
+    &XpuSmiTopology,
     &NvidiaSmiTopo,
     &NvidiaSmiP2p,
     &nvidia_smi_q::NVIDIA_SMI_Q,
@@ -73,8 +80,6 @@ pub const FORMATS: &[&dyn Format] = &[
     &nvidia_smi::NVIDIA_SMI,
     &nvidia_smi_query::NVIDIA_SMI_QUERY,
     &kernel_log::KernelLog,
-    &NcclTests,
-    &NcclDebugLog,
     &MachineFile,
     &OneLiner,
     &Lspci,

@@ -4,7 +4,6 @@ mod diagnostic;
 mod evidence;
 pub mod predict;
 pub mod show;
-mod ties;
 pub mod validate;
 
 use serde::Serialize;

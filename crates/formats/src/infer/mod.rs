@@ -4,10 +4,13 @@
 mod fabric;
 mod guess;
 mod tree;
+mod weights;
 
 use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Gpu, GpuGroup, Machine, NicGroup};
 use weft_topology::Assumption;
+
+pub use weights::machine_of;
 
 use crate::infer::fabric::Links;
 use crate::join::Overrides;
@@ -36,6 +39,7 @@ pub fn infer(matrix: &Matrix, overrides: &Overrides, catalogue: &Catalogue) -> I
     "from topo -m".clone_into(&mut out.machine.name);
     set_models(matrix, &links, gpu, overrides, catalogue, &mut out);
     tree::place(matrix, gpu, &mut out);
+    out.diagnostics.extend(tree::hidden(matrix));
     fabric::lay(matrix, &links, gpu, catalogue, &mut out);
     out
 }

@@ -83,7 +83,6 @@ pub(super) fn place(matrix: &Matrix, gpu: Option<&Gpu>, out: &mut Inferred) {
         assume_places(matrix, out);
     }
     out.diagnostics.extend(inconsistent(matrix, &seats));
-    out.diagnostics.extend(hidden(matrix));
 }
 
 fn number(index: usize) -> u16 {
@@ -339,7 +338,9 @@ fn assume_places(matrix: &Matrix, out: &mut Inferred) {
     if lost.is_empty() {
         return;
     }
-    let why = "the matrix shows NVLink where it would show PCIe, and no NIC tells more";
+    let is_amd = matrix.cells().iter().any(|cell| cell.class == Some(ReportedClass::Xgmi));
+    let link = if is_amd { "xGMI" } else { "NVLink" };
+    let why = format!("the matrix shows {link} where it would show PCIe, and no NIC tells more");
     out.assumed.push(Assumption::new(listed(&lost), "PCIe place", "a root port each", why));
 }
 
@@ -387,7 +388,7 @@ fn inconsistent(matrix: &Matrix, seats: &Seats) -> Option<Diagnostic> {
 }
 
 /// All GPUs alike to each other, and to the NICs: nothing can be learned from that.
-fn hidden(matrix: &Matrix) -> Option<Diagnostic> {
+pub(super) fn hidden(matrix: &Matrix) -> Option<Diagnostic> {
     let gpus = matrix.of_kind(EndKind::Gpu).count();
     let mut word = None;
     for cell in matrix.cells() {

@@ -7,7 +7,9 @@ use weft_topology::Assumption;
 use super::overrides::{fill, unused};
 use super::{Case, Overrides};
 use crate::codes;
-use crate::infer::infer;
+use crate::evidence::{Evidence, WeightMatrix};
+use crate::format::Located;
+use crate::infer::{infer, machine_of};
 use crate::matrix::{EndKind, Matrix};
 
 /// Sets the machine of `case`, its labels and what was assumed: a description counts before a matrix, a matrix
@@ -34,12 +36,46 @@ pub(super) fn settle(
         if overrides.nic.is_some() && case.nic_labels.is_empty() {
             diagnostics.push(unused("--nic", "the input has no NIC"));
         }
+    } else if let Some(weights) = tables(&case.evidence, diagnostics) {
+        let inferred = machine_of(&weights, overrides, catalogue);
+        case.machine = Some(inferred.machine);
+        case.assumed = inferred.assumed;
+        diagnostics.extend(inferred.diagnostics);
+        case.gpu_labels = weights.value.gpus;
+        if overrides.nic.is_some() {
+            diagnostics.push(unused("--nic", "the input has no NIC"));
+        }
     } else if let Some(peers) = case.peers.first() {
         case.gpu_labels.clone_from(&peers.value.ends);
         case.machine = Some(only_gpus(&case.gpu_labels, overrides));
         let why = "only who may access whom is in the input, not how close devices are";
         case.assumed.push(Assumption::new("GPU", "PCIe place", "a root port each", why));
     }
+}
+
+/// The tables of AMD's or Intel's tool that say most. Others of the same tool are of another machine.
+fn tables(
+    evidence: &[Located<Evidence>],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Located<WeightMatrix>> {
+    let mut best: Option<(usize, Located<WeightMatrix>)> = None;
+    let mut formats: Vec<&str> = Vec::new();
+    for Located { value, place } in evidence {
+        let Evidence::Weights(weights) = value else { continue };
+        if formats.contains(&weights.format) {
+            let message = format!("a second output of {} is not used", weights.format);
+            let finding = Diagnostic::warning(codes::MATRIX_SURPLUS, message);
+            diagnostics.push(finding.hint("give each machine its own file").at(place.clone()));
+            continue;
+        }
+        formats.push(weights.format);
+        let tables = [weights.links.is_empty(), weights.weights.is_empty(), weights.numa.is_empty()];
+        let says = tables.iter().filter(|is_empty| !**is_empty).count();
+        if best.as_ref().is_none_or(|(most, _)| *most < says) {
+            best = Some((says, Located { value: weights.as_ref().clone(), place: place.clone() }));
+        }
+    }
+    best.map(|(_, weights)| weights)
 }
 
 fn labels(matrix: &Matrix, kind: EndKind) -> Vec<String> {

@@ -1,25 +1,21 @@
 //! Evidence that is no machine, as `weft show --format json` prints it: one file per kind.
 
-mod benchmark;
-mod pairs;
 mod report;
+mod weights;
 
 use serde::Serialize;
 use weft_formats::{Evidence, Located};
 
-use benchmark::BenchmarkJson;
-use pairs::PairTableJson;
 use report::ReportJson;
+use weights::WeightsJson;
 
 /// All of it, by kind; kinds that the input does not have are left out.
 #[derive(Debug, Default, Serialize)]
 pub struct EvidenceJson {
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub benchmarks: Vec<BenchmarkJson>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pair_tables: Vec<PairTableJson>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<WeightsJson>,
 }
 
 impl EvidenceJson {
@@ -30,14 +26,14 @@ impl EvidenceJson {
             match value {
                 // These make the machine, and are shown as its devices and pairs.
                 Evidence::Topology(_) | Evidence::Peers(_) | Evidence::Machine(_) => {}
-                Evidence::Weights(_) => {}
+                Evidence::Weights(weights) => all.weights.push(WeightsJson::new(weights, place)),
                 Evidence::Host(_) => {}
                 Evidence::Graphs(_) => {}
                 Evidence::Subnet(_) => {}
                 Evidence::Forwarding(_) => {}
                 Evidence::Hierarchy(_) => {}
-                Evidence::Benchmark(table) => all.benchmarks.push(BenchmarkJson::new(table, place)),
-                Evidence::Pairs(table) => all.pair_tables.push(PairTableJson::new(table, place)),
+                Evidence::Benchmark(_) => {}
+                Evidence::Pairs(_) => {}
                 Evidence::Log(_) => {}
                 Evidence::Report(report) => all.reports.push(ReportJson::new(report, place)),
                 Evidence::Workload(_) => {}

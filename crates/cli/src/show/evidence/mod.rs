@@ -1,7 +1,7 @@
 //! Evidence that is no machine, for a reader: one file per kind.
 
-mod benchmark;
 mod report;
+mod weights;
 
 use weft_formats::{Evidence, Located};
 
@@ -14,13 +14,13 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
     match value {
         // These make the machine, and are shown with it.
         Evidence::Topology(_) | Evidence::Peers(_) | Evidence::Machine(_) => None,
-        Evidence::Weights(_) => None,
+        Evidence::Weights(weights) => weights::section(weights, place),
         Evidence::Host(_) => None,
         Evidence::Graphs(_) => None,
         Evidence::Subnet(_) => None,
         Evidence::Forwarding(_) => None,
         Evidence::Hierarchy(_) => None,
-        Evidence::Benchmark(table) => benchmark::section(table, place),
+        Evidence::Benchmark(_) => None,
         Evidence::Pairs(_) => None,
         Evidence::Log(_) => None,
         Evidence::Report(report) => report::section(report, place),
