@@ -6,6 +6,15 @@ use weft_base::Code;
 pub const CODES: &[Code] = &[
     EMPTY_INPUT,
     NOT_TEXT,
+    HOST_LIST,
+    HIERARCHY_NAME_TWICE,
+    HIERARCHY_UNDEFINED,
+    HIERARCHY_CYCLE,
+    HIERARCHY_HOST_TWICE,
+    HIERARCHY_EMPTY,
+    HIERARCHY_KEY,
+    BLOCK_SIZES,
+    DOCUMENT_SYNTAX,
     NO_DEVICE,
     LINES_UNUSED,
     UNKNOWN_FORMAT,
@@ -41,6 +50,71 @@ pub const CODES: &[Code] = &[
     LINK_DEGRADED,
     XML_DAMAGED,
 ];
+
+/// A list of hosts that cannot be read.
+pub const HOST_LIST: Code = Code {
+    name: "host-list",
+    explanation: "A list of hosts or switches is written as Slurm writes it: names between commas, numbers in \
+                  brackets as `n[001-016,20]`. An item that does not read so is left out. One file may name a \
+                  million hosts; a range beyond that is refused, since it is nearly always a slip of the finger.",
+};
+
+/// A switch or a block defined twice.
+pub const HIERARCHY_NAME_TWICE: Code = Code {
+    name: "hierarchy-name-twice",
+    explanation: "A switch or a block is defined twice in one topology. The first definition counts, as it does in \
+                  Slurm where it does not refuse the file.",
+};
+
+/// A switch that is named and not defined.
+pub const HIERARCHY_UNDEFINED: Code = Code {
+    name: "hierarchy-undefined",
+    explanation: "A switch stands below another, but no line says what is below it. Slurm refuses such a file. The \
+                  name was left out; often a line was cut off or a name was misspelt.",
+};
+
+/// Switches above each other.
+pub const HIERARCHY_CYCLE: Code = Code {
+    name: "hierarchy-cycle",
+    explanation: "Following the switches downwards leads back to where one came from, so that they are no \
+                  hierarchy. One of the ways down was left out.",
+};
+
+/// A host in two places.
+pub const HIERARCHY_HOST_TWICE: Code = Code {
+    name: "hierarchy-host-twice",
+    explanation: "A host stands under two leaf switches, or in two blocks. Slurm can only use one of them. A host \
+                  with a port on each rail does hang under several leaves: then name the group of leaves that \
+                  belong together, not each leaf.",
+};
+
+/// Nothing below a switch.
+pub const HIERARCHY_EMPTY: Code = Code {
+    name: "hierarchy-empty",
+    explanation: "A switch or a block has no host and no switch below it. It does no harm, but usually a list was \
+                  forgotten or was cut off.",
+};
+
+/// A key that nobody knows.
+pub const HIERARCHY_KEY: Code = Code {
+    name: "hierarchy-key",
+    explanation: "A key of a topology file is not one that the scheduler knows, or its value is not what it takes. \
+                  It was left out; the scheduler itself may refuse the whole file for it.",
+};
+
+/// Block sizes that do not go together.
+pub const BLOCK_SIZES: Code = Code {
+    name: "block-sizes",
+    explanation: "Slurm places jobs in blocks of the first of the block sizes, and in groups of such blocks. Each \
+                  size is the one before times a power of two, and the first is not larger than the smallest \
+                  block; else hosts stay unused or jobs never start.",
+};
+
+/// A document that ends or breaks in the middle.
+pub const DOCUMENT_SYNTAX: Code = Code {
+    name: "document-syntax",
+    explanation: "A YAML or JSON document breaks off or is malformed at this place. What stands before it was read.",
+};
 
 /// Nothing was given.
 pub const EMPTY_INPUT: Code = Code {

@@ -10,14 +10,17 @@ mod document;
 mod evidence;
 mod format;
 mod grid;
+mod hierarchy;
 mod hwloc;
 mod ibsim;
 mod infer;
+mod instance_topology;
 mod join;
 mod kernel_log;
 mod lspci;
 mod machine_file;
 mod matrix;
+mod netq;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_nvlink;
@@ -30,8 +33,11 @@ mod pci;
 mod ranges;
 mod refuse;
 mod rocm_smi_topology;
+mod slurm_topology_conf;
+mod slurm_topology_yaml;
 mod split;
 mod text;
+mod topograph_model;
 mod transferbench_topology;
 mod weight_tables;
 mod words;
@@ -48,17 +54,22 @@ pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Rea
 pub use hwloc::{HwlocXml, LstopoText};
 pub use ibsim::{IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer, machine_of};
+pub use instance_topology::InstanceTopology;
 pub use join::{Case, Observation, Overrides, Seen, join};
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
+pub use netq::NetQ;
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
 pub use pci::{PciAddress, arrange, read_config, settle_links};
 pub use rocm_smi_topology::RocmSmiTopology;
+pub use slurm_topology_conf::SlurmTopologyConf;
+pub use slurm_topology_yaml::SlurmTopologyYaml;
 pub use split::{Piece, format};
 pub use text::lines;
+pub use topograph_model::TopographModel;
 pub use transferbench_topology::TransferBenchTopology;
 pub use writers::{WRITERS, Writer, WriterInput, writer};
 pub use xpu_smi_topology::XpuSmiTopology;
@@ -80,6 +91,11 @@ pub const FORMATS: &[&dyn Format] = &[
     &nvidia_smi::NVIDIA_SMI,
     &nvidia_smi_query::NVIDIA_SMI_QUERY,
     &kernel_log::KernelLog,
+    &SlurmTopologyConf,
+    &SlurmTopologyYaml,
+    &TopographModel,
+    &InstanceTopology,
+    &NetQ,
     &MachineFile,
     &OneLiner,
     &Lspci,

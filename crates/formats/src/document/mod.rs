@@ -1,9 +1,29 @@
-//! Documents inside a text: where a JSON value or an XML element begins and ends among the lines of a paste.
+//! Documents inside a text: where a value in JSON, YAML or XML begins and ends among the lines of a paste, and what is in it.
 
 mod json;
+mod tree;
 mod xml;
+mod yaml;
 
-#[allow(unused_imports)]
+use weft_base::Diagnostic;
+
+use crate::codes;
+use crate::format::Part;
+use crate::hierarchy::At;
+
 pub(crate) use json::json;
+pub(crate) use tree::{Content, Fault, Node, documents};
 #[allow(unused_imports)]
 pub(crate) use xml::{XmlTree, read_xml, xml};
+pub(crate) use yaml::yaml;
+
+/// What is wrong with a document of `part`; an error if nothing could be read of it.
+pub(crate) fn syntax(part: &Part<'_>, fault: &Fault, what: &str, is_lost: bool) -> Diagnostic {
+    let message = format!("{what} breaks off here: {}", fault.message);
+    let finding = if is_lost {
+        Diagnostic::error(codes::DOCUMENT_SYNTAX, message)
+    } else {
+        Diagnostic::warning(codes::DOCUMENT_SYNTAX, message).hint("what stands before it was read")
+    };
+    finding.at(At { index: fault.index, column: fault.column }.place(part, 1))
+}

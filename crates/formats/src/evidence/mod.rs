@@ -15,7 +15,7 @@ use weft_catalogue::Machine;
 use weft_topology::{ForwardingTable, Subnet};
 
 pub use benchmark::{Benchmark, BenchmarkRank, BenchmarkRow};
-pub use hierarchy::{Hierarchy, HierarchyLeaf, HierarchyNode};
+pub use hierarchy::{Hierarchy, HierarchyKind, HierarchyLeaf, HierarchyNode};
 pub use host::{
     Adapter, Device, DeviceRole, Gpu, GpuLink, GpuLinkEnd, Host, NumaNode, OsDevice, OsDeviceKind, Package,
     PcieState,

@@ -1,17 +1,21 @@
 //! Evidence that is no machine, as `weft show --format json` prints it: one file per kind.
 
+mod hierarchy;
 mod report;
 mod weights;
 
 use serde::Serialize;
 use weft_formats::{Evidence, Located};
 
+use hierarchy::HierarchyJson;
 use report::ReportJson;
 use weights::WeightsJson;
 
 /// All of it, by kind; kinds that the input does not have are left out.
 #[derive(Debug, Default, Serialize)]
 pub struct EvidenceJson {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hierarchies: Vec<HierarchyJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,7 +35,7 @@ impl EvidenceJson {
                 Evidence::Graphs(_) => {}
                 Evidence::Subnet(_) => {}
                 Evidence::Forwarding(_) => {}
-                Evidence::Hierarchy(_) => {}
+                Evidence::Hierarchy(hierarchy) => all.hierarchies.push(HierarchyJson::new(hierarchy, place)),
                 Evidence::Benchmark(_) => {}
                 Evidence::Pairs(_) => {}
                 Evidence::Log(_) => {}

@@ -1,5 +1,6 @@
 //! Evidence that is no machine, for a reader: one file per kind.
 
+mod hierarchy;
 mod report;
 mod weights;
 
@@ -19,7 +20,7 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Graphs(_) => None,
         Evidence::Subnet(_) => None,
         Evidence::Forwarding(_) => None,
-        Evidence::Hierarchy(_) => None,
+        Evidence::Hierarchy(hierarchy) => Some(hierarchy::section(hierarchy, place)),
         Evidence::Benchmark(_) => None,
         Evidence::Pairs(_) => None,
         Evidence::Log(_) => None,
