@@ -2,6 +2,11 @@
 
 use weft_base::Code;
 
+use crate::measured_codes::{
+    BENCHMARK_FACTOR, BENCHMARK_RATE, BENCHMARK_ROW_CUT, COLLECTIVE_INFERRED, PEER_ACCESS_REFUSED,
+    RANK_ALONE, RANKS_SEPARATE, TEST_FAILED, TEST_WAIVED, UNIT_ASSUMED,
+};
+
 /// All codes of this crate, for `weft explain` and the reference.
 pub const CODES: &[Code] = &[
     EMPTY_INPUT,
@@ -19,6 +24,16 @@ pub const CODES: &[Code] = &[
     LINES_UNUSED,
     UNKNOWN_FORMAT,
     CANNOT_WRITE,
+    BENCHMARK_ROW_CUT,
+    BENCHMARK_RATE,
+    BENCHMARK_FACTOR,
+    RANKS_SEPARATE,
+    RANK_ALONE,
+    COLLECTIVE_INFERRED,
+    PEER_ACCESS_REFUSED,
+    TEST_FAILED,
+    TEST_WAIVED,
+    UNIT_ASSUMED,
     CELL_UNKNOWN,
     CELL_MISSING,
     ROW_CUT,
@@ -44,6 +59,9 @@ pub const CODES: &[Code] = &[
     LINK_UNREADABLE,
     TREE_BROKEN,
     NUMA_CONTRADICTION,
+    GDR_UNPROVEN,
+    GDR_ONE_SIDED,
+    LINK_SPEED_HIDDEN,
     COMMAND_REFUSED,
     DOCUMENT_DAMAGED,
     OVERRIDE_UNUSED,
@@ -332,6 +350,30 @@ pub const TREE_BROKEN: Code = Code {
     name: "tree-broken",
     explanation: "In a drawn tree the column of a branch says what it hangs on. Blanks at the start of some lines \
                   were lost or added, so that those lines cannot be placed; the rest of the tree is kept.",
+};
+
+/// `use ring PXN 0 GDR 1` without a connection that has it.
+pub const GDR_UNPROVEN: Code = Code {
+    name: "gdr-unproven",
+    explanation: "A line of NCCL's log ends in `use ring PXN 0 GDR 1`, which says what rings may use, not what they \
+                  do use. GPUDirect RDMA is in use where a connection is named `…/GDRDMA`; this log has no such \
+                  connection.",
+};
+
+/// The two ends of a connection disagree.
+pub const GDR_ONE_SIDED: Code = Code {
+    name: "gdr-one-sided",
+    explanation: "One end of a connection between hosts lets its adapter reach GPU memory (`GDRDMA`), the other goes \
+                  through the host's memory, which limits both. The hosts differ in drivers, in settings, or in how \
+                  near GPU and adapter are.",
+};
+
+/// `could not find value of '' in dictionary`.
+pub const LINK_SPEED_HIDDEN: Code = Code {
+    name: "link-speed-hidden",
+    explanation: "NCCL read an empty speed of a PCIe link and went on with a default. So it is in virtual machines \
+                  that hide the links, and the channels that NCCL chooses then rest on wrong bandwidths. A topology \
+                  file with the true speeds (NCCL_TOPO_FILE) mends it.",
 };
 
 /// SYS inside a NUMA node.

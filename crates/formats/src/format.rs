@@ -153,17 +153,19 @@ pub struct Claim {
     pub fit: Fit,
     /// Whether others that are as sure may take lines out of it, as log lines between the rows of a table.
     pub yields: bool,
+    /// Whether it is content with what others that came first have left of it.
+    pub piecemeal: bool,
 }
 
 impl Claim {
     /// The lines `range`, surely.
     pub fn yes(range: Range<usize>) -> Self {
-        Self { runs: vec![range], fit: Fit::Yes, yields: false }
+        Self { runs: vec![range], fit: Fit::Yes, yields: false, piecemeal: false }
     }
 
     /// The lines `range`, if nothing else claims them.
     pub fn maybe(range: Range<usize>) -> Self {
-        Self { runs: vec![range], fit: Fit::Maybe, yields: false }
+        Self { runs: vec![range], fit: Fit::Maybe, yields: false, piecemeal: false }
     }
 
     /// The lines at `indices` (ascending), surely; they make one part.
@@ -175,7 +177,13 @@ impl Claim {
                 Some(_) | None => runs.push(index..index + 1),
             }
         }
-        Self { runs, fit: Fit::Yes, yields: false }
+        Self { runs, fit: Fit::Yes, yields: false, piecemeal: false }
+    }
+
+    /// The same claim, which each line of it makes by itself: lines that an earlier format has do not spoil it.
+    #[must_use]
+    pub fn piecemeal(self) -> Self {
+        Self { piecemeal: true, ..self }
     }
 
     /// The same claim, out of which others may take lines.

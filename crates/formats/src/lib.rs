@@ -20,6 +20,9 @@ mod kernel_log;
 mod lspci;
 mod machine_file;
 mod matrix;
+mod measured_codes;
+mod nccl_log;
+mod nccl_tests;
 mod netq;
 mod nvidia_smi;
 mod nvidia_smi_list;
@@ -30,6 +33,7 @@ mod nvidia_smi_query;
 mod nvidia_smi_topo;
 mod one_liner;
 mod pci;
+mod prefix;
 mod ranges;
 mod refuse;
 mod rocm_smi_topology;
@@ -55,10 +59,12 @@ pub use hwloc::{HwlocXml, LstopoText};
 pub use ibsim::{IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer, machine_of};
 pub use instance_topology::InstanceTopology;
-pub use join::{Case, Observation, Overrides, Seen, join};
+pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
+pub use nccl_log::NcclDebugLog;
+pub use nccl_tests::NcclTests;
 pub use netq::NetQ;
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
@@ -91,6 +97,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &nvidia_smi::NVIDIA_SMI,
     &nvidia_smi_query::NVIDIA_SMI_QUERY,
     &kernel_log::KernelLog,
+    &NcclTests,
+    &NcclDebugLog,
     &SlurmTopologyConf,
     &SlurmTopologyYaml,
     &TopographModel,

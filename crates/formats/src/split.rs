@@ -91,7 +91,7 @@ struct Settled {
 }
 
 /// The surest claims first; among equals those that do not yield, then the order of `FORMATS`. A claim that
-/// yields keeps what is still free, any other must be wholly free.
+/// yields or is made piecemeal keeps what is still free, any other must be wholly free.
 fn settle(mut claims: Vec<(Claim, &'static dyn Format)>, count: usize) -> Settled {
     // The sort is stable, so that the order of the list decides between equals.
     claims.sort_by_key(|(claim, _)| (Reverse(claim.fit), claim.yields));
@@ -101,7 +101,7 @@ fn settle(mut claims: Vec<(Claim, &'static dyn Format)>, count: usize) -> Settle
         if claim.runs.iter().any(|run| run.is_empty() || run.end > count) {
             continue;
         }
-        let runs = if claim.yields { free_runs(&claim.runs, &owned) } else { claim.runs };
+        let runs = if claim.yields || claim.piecemeal { free_runs(&claim.runs, &owned) } else { claim.runs };
         let is_free = runs.iter().all(|run| owned[run.clone()].iter().all(|owned| !owned));
         if is_free && !runs.is_empty() {
             for run in &runs {

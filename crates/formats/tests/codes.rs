@@ -97,6 +97,43 @@ const CASES: &[Case] = &[
         "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \nGPU2\tSYS\tSYS\nGPU3\tSYS\tSYS\n",
         "t:1:1: warning[columns-missing]: the header has no column for GPU2, GPU3, though there are rows",
     ),
+    case(
+        "benchmark-row-cut",
+        "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n\
+         8 2 float sum -1 10.0 0.00 0.00 0 10.0 0.00 0.00 0\n16 4 float sum -1 11.0 0.00\n",
+        "t:3:1: warning[benchmark-row-cut]: this row ends early; what stands in it is used",
+    ),
+    case(
+        "benchmark-rate-odd",
+        "# size count type redop root time algbw busbw #wrong\n1000000 250000 float sum -1 10.0 50.00 50.00 0\n",
+        "t:2:1: warning[benchmark-rate-odd]: algbw is 50.00 GB/s, but 976.56 KiB in 10 us are 100.00 GB/s",
+    ),
+    case(
+        "bus-factor-odd",
+        "# Collective test starting: all_reduce_perf\n#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] X\n\
+         #  Rank  1 Group  0 Pid 2 on a device  1 [0x02] X\n# size count type redop root time algbw busbw #wrong\n\
+         1000000 250000 float sum -1 10.0 100.00 175.00 0\n",
+        "t:5:1: warning[bus-factor-odd]: busbw is 1.750 times algbw, but of all-reduce over 2 ranks it is 1.000 times",
+    ),
+    case(
+        "ranks-separate",
+        "#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] X\n#  Rank  0 Group  0 Pid 2 on a device  0 [0x01] X\n\
+         # size count type redop root time algbw busbw #wrong\n8 2 float sum -1 10.0 0.00 0.00 0\n",
+        "t:2:1: warning[ranks-separate]: rank 0 is listed 2 times: these are 2 jobs that ran side by side, not one job \
+         of many ranks",
+    ),
+    case(
+        "rank-alone",
+        "#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] X\n# size count type redop root time algbw busbw #wrong\n\
+         8 2 float sum -1 10.0 0.00 0.00 0\n",
+        "t:2:1: warning[rank-alone]: only one rank ran: busbw is 0 by its formula, and nothing was sent",
+    ),
+    case(
+        "collective-inferred",
+        "# size count type redop root time algbw busbw #wrong\n1000000 250000 float sum -1 10.0 100.00 187.50 0\n",
+        "t:1:1: note[collective-inferred]: the table does not name its collective; by its columns and figures, over 16 \
+         ranks it is all-reduce",
+    ),
     case("hosts-of-one", "8 x t4\n", "t:1:1: note[hosts-of-one]: `8 x` means 8 hosts, each with one t4"),
     case(
         "row-repeated",
@@ -174,6 +211,23 @@ const CASES: &[Case] = &[
             "warning[override-unused]: --nic changes nothing: the input has no NIC",
         )
     },
+    case(
+        "gdr-unproven",
+        "h:1:2 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR 1\n",
+        "t:1:1: note[gdr-unproven]: `GDR 1` at the end of this line does not prove that GPUDirect RDMA is used",
+    ),
+    case(
+        "gdr-one-sided",
+        "NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n\
+         NCCL INFO Channel 00/0 : 0[0] -> 8[0] [receive] via NET/IB/0\n",
+        "t:2:1: warning[gdr-one-sided]: rank 0 to rank 8: the sending side uses GPUDirect RDMA, the receiving side \
+         does not",
+    ),
+    case(
+        "link-speed-hidden",
+        "NCCL INFO KV Convert to int : could not find value of '' in dictionary, falling back to 60\n",
+        "t:1:1: warning[link-speed-hidden]: the speed of a PCIe link could not be read, so that NCCL assumes a default",
+    ),
 ];
 
 fn findings(case: &Case) -> Vec<Diagnostic> {

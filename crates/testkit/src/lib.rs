@@ -2,5 +2,5 @@
 //! the shapes in which people paste them.
 
 pub mod corpus;
-pub mod notes;
+pub mod noted;
 pub mod print;

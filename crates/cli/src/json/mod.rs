@@ -4,6 +4,7 @@ mod diagnostic;
 mod evidence;
 pub mod predict;
 pub mod show;
+mod ties;
 pub mod validate;
 
 use serde::Serialize;

@@ -7,6 +7,7 @@ use weft_topology::{Assumption, NodeId, NodeKind, ReportedClass, Topology};
 
 use super::DiagnosticJson;
 use super::evidence::EvidenceJson;
+use super::ties::TieJson;
 use crate::load::Loaded;
 use crate::pairs::{Cell, Pairs, Routes, only_peers};
 
@@ -19,6 +20,8 @@ pub struct ShowJson {
     schema: &'static str,
     devices: Vec<DeviceJson>,
     pairs: Vec<PairJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ties: Vec<TieJson>,
     // Only ever written, so that flattening spoils no message.
     #[serde(flatten)]
     evidence: EvidenceJson,
@@ -59,6 +62,7 @@ pub fn document(loaded: &Loaded) -> ShowJson {
         schema: SCHEMA,
         devices: devices(loaded),
         pairs: peers.unwrap_or_else(|| pairs(loaded)),
+        ties: loaded.case.ties.iter().map(|tie| TieJson::new(tie, &loaded.case.nic_labels)).collect(),
         evidence: EvidenceJson::new(&loaded.case.evidence),
         diagnostics: super::all(&loaded.diagnostics),
     }
@@ -70,6 +74,7 @@ pub fn failed(diagnostics: &[Diagnostic]) -> ShowJson {
         schema: SCHEMA,
         devices: Vec::new(),
         pairs: Vec::new(),
+        ties: Vec::new(),
         evidence: EvidenceJson::default(),
         diagnostics: super::all(diagnostics),
     }

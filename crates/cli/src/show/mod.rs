@@ -11,6 +11,7 @@ mod list;
 mod peers;
 mod retimers;
 mod summary;
+mod ties;
 
 use weft_catalogue::{Catalogue, Machine};
 
@@ -28,6 +29,7 @@ pub fn text(loaded: &Loaded, catalogue: &Catalogue) -> String {
     if let Some(machine) = &loaded.case.machine {
         sections.extend(machine_sections(loaded, machine, catalogue));
     }
+    sections.extend(ties::section(&loaded.case.ties));
     sections.extend(evidence::sections(&loaded.case.evidence));
     sections.join("\n")
 }

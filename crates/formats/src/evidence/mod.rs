@@ -21,8 +21,12 @@ pub use host::{
     PcieState,
 };
 pub use nccl_graph::NcclGraphs;
-pub use nccl_log::NcclLog;
-pub use pair_table::{Measure, PairTable};
+pub use nccl_log::{
+    AdapterList, ChannelCount, Communicator, Connection, Gdr, GdrFact, GraphSearch, LibraryVersion,
+    LogAdapter, LogRank, LoggedSetting, NcclLog, Problem, Ring, Said, SystemGraph, SystemNode, Transport,
+    TransportKind, TreePlace, TuningCell, TuningChoice, TuningRow, TuningTable,
+};
+pub use pair_table::{Measure, PairCell, PairDevice, PairTable};
 pub use pci::{BusRange, PciDetails, Region, VirtualFunctions};
 pub use report::{Field, Record, Report, Value};
 pub use weights::WeightMatrix;

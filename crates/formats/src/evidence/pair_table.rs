@@ -1,22 +1,47 @@
-//! Rates or latencies measured between pairs of devices.
+//! Rates, latencies or accesses measured between pairs of devices.
 
-use weft_base::{Rate, Span};
+use weft_base::{Bytes, Rate, Span};
 
-/// One matrix.
+/// One matrix, or one list of pairs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PairTable {
     /// The name of the format: `p2p-bandwidth-latency-test`, `nvbandwidth`.
     pub format: &'static str,
-    /// What the tool calls it.
+    /// What the tool calls it, as printed.
     pub title: String,
+    /// The name of the test, where the tool has one: `device_to_device_memcpy_read_ce`.
+    pub test: Option<String>,
     /// Whether both directions ran at once and the figure is their sum.
     pub both_directions: bool,
-    /// Names of the rows.
+    /// Whether the title says that GPUs access each other directly (`P2P=Enabled`); `None` where it says nothing.
+    pub is_direct: Option<bool>,
+    /// Names of the rows: `0`, `node001`.
     pub rows: Vec<String>,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Row by row; `None` where nothing was measured.
-    pub values: Vec<Option<Measure>>,
+    /// What was measured, row by row; cells without a figure are left out.
+    pub cells: Vec<PairCell>,
+    /// What one transfer moved, where the text says so.
+    pub bytes: Option<Bytes>,
+    /// The sum that the tool prints below.
+    pub sum: Option<Rate>,
+    /// The devices that the text lists, each with number and model.
+    pub devices: Vec<PairDevice>,
+    /// Line of the title, from 1.
+    pub line: u32,
+}
+
+/// One figure and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairCell {
+    /// Index into [`PairTable::rows`].
+    pub row: usize,
+    /// Index into [`PairTable::columns`].
+    pub column: usize,
+    /// The figure.
+    pub measure: Measure,
+    /// Line, from 1.
+    pub line: u32,
 }
 
 /// One figure.
@@ -26,4 +51,33 @@ pub enum Measure {
     Rate(Rate),
     /// A latency.
     Span(Span),
+    /// Whether the row may access the column.
+    Access(bool),
+}
+
+/// A device that a tool lists above its tables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PairDevice {
+    /// The device's number.
+    pub number: u32,
+    /// Its model, as printed.
+    pub model: String,
+    /// Its PCI address, as printed: `00000009:01:00`.
+    pub bus: Option<String>,
+    /// The host it is in, where the text says so.
+    pub host: Option<String>,
+}
+
+impl PairTable {
+    /// The cell of a row and a column.
+    pub fn cell(&self, row: usize, column: usize) -> Option<&PairCell> {
+        self.cells.iter().find(|cell| cell.row == row && cell.column == column)
+    }
+
+    /// The cells of two different devices: all but those whose row and column have one name. Where rows and
+    /// columns are of different kinds (`CPU(row) -> GPU(column)`), all.
+    pub fn between(&self) -> impl Iterator<Item = &PairCell> {
+        let is_square = self.rows == self.columns;
+        self.cells.iter().filter(move |cell| !is_square || cell.row != cell.column)
+    }
 }

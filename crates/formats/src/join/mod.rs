@@ -3,17 +3,19 @@
 mod machine;
 mod observed;
 mod overrides;
+mod ports;
 
 use weft_base::{Diagnostic, Place};
 use weft_catalogue::{Catalogue, Machine};
 use weft_topology::Assumption;
 
 pub use observed::{Observation, Seen};
+pub use ports::{Port, Tie};
 
 use crate::codes;
 use crate::evidence::Evidence;
 use crate::format::Located;
-use crate::matrix::Matrix;
+use crate::matrix::{EndKind, Matrix};
 use crate::nvidia_smi_p2p::PeerMatrix;
 
 /// What the user says besides the input; names of the catalogue, in any spelling.
@@ -43,6 +45,8 @@ pub struct Case {
     pub peers: Vec<Located<PeerMatrix>>,
     /// What was seen of devices' links, on the first host.
     pub observed: Vec<Observation>,
+    /// Which switch ports its NICs are cabled to, where the input has both ends.
+    pub ties: Vec<Tie>,
     /// All other evidence, in order of the input.
     pub evidence: Vec<Located<Evidence>>,
     /// What the input does not say. `weft_topology::build` adds its own.
@@ -60,7 +64,35 @@ pub fn join(
     let overrides = overrides::known(overrides, catalogue, &mut diagnostics);
     let (mut case, described) = sorted(evidence, &mut diagnostics);
     machine::settle(&mut case, described, &overrides, catalogue, &mut diagnostics);
+    network(&mut case, catalogue);
     (case, diagnostics)
+}
+
+/// What the ports run, and where they lead.
+fn network(case: &mut Case, catalogue: &Catalogue) {
+    let ports = ports::ports(&case.evidence);
+    let names = case.nic_names();
+    if let Some(machine) = &mut case.machine {
+        ports::set_rates(machine, &names, &ports, catalogue);
+    }
+    let subnets = case.evidence.iter().filter_map(|located| {
+        let Evidence::Subnet(subnet) = &located.value else { return None };
+        Some(subnet)
+    });
+    case.ties = subnets.flat_map(|subnet| ports::ties(&ports, &names, subnet)).collect();
+}
+
+impl Case {
+    /// What the operating system calls each NIC of the machine (`mlx5_0`), by its number; `None` where the input
+    /// does not say.
+    pub fn nic_names(&self) -> Vec<Option<String>> {
+        let named = |label: &String| {
+            let ends = self.matrix.iter().flat_map(|matrix| matrix.value.ends());
+            let end = ends.into_iter().find(|end| end.kind == EndKind::Nic && end.label == *label);
+            end.map_or_else(|| Some(label.clone()), |end| end.device.clone())
+        };
+        self.nic_labels.iter().map(named).collect()
+    }
 }
 
 /// The evidence in its places, and the machine if the input describes one outright.

@@ -1,19 +1,27 @@
 //! Evidence that is no machine, as `weft show --format json` prints it: one file per kind.
 
+mod benchmark;
 mod hierarchy;
+mod pairs;
 mod report;
 mod weights;
 
 use serde::Serialize;
 use weft_formats::{Evidence, Located};
 
+use benchmark::BenchmarkJson;
 use hierarchy::HierarchyJson;
+use pairs::PairTableJson;
 use report::ReportJson;
 use weights::WeightsJson;
 
 /// All of it, by kind; kinds that the input does not have are left out.
 #[derive(Debug, Default, Serialize)]
 pub struct EvidenceJson {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub benchmarks: Vec<BenchmarkJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pair_tables: Vec<PairTableJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hierarchies: Vec<HierarchyJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -35,9 +43,9 @@ impl EvidenceJson {
                 Evidence::Graphs(_) => {}
                 Evidence::Subnet(_) => {}
                 Evidence::Forwarding(_) => {}
+                Evidence::Benchmark(table) => all.benchmarks.push(BenchmarkJson::new(table, place)),
+                Evidence::Pairs(table) => all.pair_tables.push(PairTableJson::new(table, place)),
                 Evidence::Hierarchy(hierarchy) => all.hierarchies.push(HierarchyJson::new(hierarchy, place)),
-                Evidence::Benchmark(_) => {}
-                Evidence::Pairs(_) => {}
                 Evidence::Log(_) => {}
                 Evidence::Report(report) => all.reports.push(ReportJson::new(report, place)),
                 Evidence::Workload(_) => {}

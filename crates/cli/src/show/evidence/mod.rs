@@ -1,5 +1,6 @@
 //! Evidence that is no machine, for a reader: one file per kind.
 
+mod benchmark;
 mod hierarchy;
 mod report;
 mod weights;
@@ -20,8 +21,8 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Graphs(_) => None,
         Evidence::Subnet(_) => None,
         Evidence::Forwarding(_) => None,
+        Evidence::Benchmark(table) => benchmark::section(table, place),
         Evidence::Hierarchy(hierarchy) => Some(hierarchy::section(hierarchy, place)),
-        Evidence::Benchmark(_) => None,
         Evidence::Pairs(_) => None,
         Evidence::Log(_) => None,
         Evidence::Report(report) => report::section(report, place),

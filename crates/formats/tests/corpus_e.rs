@@ -1,0 +1,102 @@
+//! Benchmarks of the shared corpus hold what their notes say. The corpus lies beside the project; without it
+//! this test says that it is skipped.
+
+use weft_base::{Rate, Span};
+use weft_catalogue::Catalogue;
+use weft_formats::{Benchmark, BenchmarkRow, Evidence, Source, read};
+use weft_testkit::noted::{self, Noted};
+
+/// Notes that cannot be right: the file, the key and why.
+const WRONG: &[(&str, &str, &str)] = &[
+    ("032-", "rows", "the row is there, of the same form as that of 030, where it was counted"),
+    ("096-", "rows", "the text has five rows"),
+    ("096-", "ranks", "the text does not say, and all rates are too small to tell"),
+    ("111-", "ranks", "the text does not say, and all rates are too small to tell"),
+    ("113-", "avg_bus_bandwidth", "the text ends at the header"),
+];
+
+/// Files whose shape belongs to other readers.
+const OTHERS: &[&str] = &["089-", "091-", "102-", "105-"];
+
+/// Files of which nothing can be read without a guess, and why.
+const UNREADABLE: &[(&str, &str)] = &[("082-", "no reader yet"), ("094-", "no reader yet")];
+
+fn tables(text: &str) -> Vec<Benchmark> {
+    let reading = read(&Source::file("t", text), Catalogue::embedded(), None);
+    let benchmark = |evidence| if let Evidence::Benchmark(table) = evidence { Some(*table) } else { None };
+    reading.evidence.into_iter().filter_map(|evidence| benchmark(evidence.value)).collect()
+}
+
+/// Each line once: of a line with two halves, that which ran out of place.
+fn lines(tables: &[Benchmark]) -> Vec<&BenchmarkRow> {
+    let mut lines: Vec<&BenchmarkRow> = Vec::new();
+    for row in tables.iter().flat_map(|table| &table.rows) {
+        if lines.last().is_none_or(|last| last.line != row.line)
+            && !(row.in_place && lines.last().is_some_and(|last| last.bytes == row.bytes && !last.in_place))
+        {
+            lines.push(row);
+        }
+    }
+    lines
+}
+
+fn misses(file: &Noted, tables: &[Benchmark]) -> Vec<String> {
+    let lines = lines(tables);
+    let rows = || tables.iter().flat_map(|table| &table.rows);
+    let gigabytes = |rate: Option<Rate>| rate.map(Rate::as_gigabytes);
+    let microseconds = |row: Option<&&BenchmarkRow>| row.and_then(|row| row.time).map(Span::as_microseconds);
+    let largest = lines.iter().rev().max_by_key(|row| row.bytes);
+    let smallest = lines.iter().min_by_key(|row| row.bytes);
+    let first = tables.first();
+    let count = |count: usize| u32::try_from(count).ok().map(f64::from);
+    let averages = first.and_then(|table| table.averages.first());
+    let found = [
+        ("rows", count(lines.len())),
+        ("min_size", smallest.map(|row| row.bytes.as_f64())),
+        ("max_size", largest.map(|row| row.bytes.as_f64())),
+        ("best_busbw_gbps", gigabytes(rows().filter_map(|row| row.busbw).max())),
+        ("largest_size_busbw_oop_gbps", gigabytes(largest.and_then(|row| row.busbw))),
+        ("largest_size_time_us", microseconds(largest)),
+        ("smallest_size_time_us", microseconds(smallest)),
+        ("avg_bus_bandwidth", gigabytes(averages.copied())),
+        ("hosts", first.and_then(|table| count(table.hosts().len()))),
+        ("ranks", first.and_then(|table| table.rank_count).and_then(count)),
+        ("max_value", gigabytes(rows().filter_map(BenchmarkRow::rate).max())),
+    ];
+    let skip = |key: &str| WRONG.iter().any(|(name, wrong, _)| file.name.starts_with(name) && *wrong == key);
+    let mut misses: Vec<String> = found
+        .iter()
+        .filter(|(key, _)| !skip(key))
+        .filter_map(|(key, found)| file.miss(key, *found))
+        .collect();
+    if let Some(gpu) = file.expected.get("gpu").and_then(|gpu| gpu.as_str()) {
+        let found = first.and_then(|table| table.gpus().first().copied().map(str::to_owned));
+        if found.as_deref() != Some(gpu) {
+            misses.push(format!("gpu: found {found:?}, wanted {gpu}"));
+        }
+    }
+    misses
+}
+
+#[test]
+fn every_table_holds_what_its_notes_say() {
+    let Some(files) = noted::files("E") else {
+        println!("skipped: no corpus");
+        return;
+    };
+    let named = |name: &str, list: &[&str]| list.iter().any(|start| name.starts_with(start));
+    let mut failed = Vec::new();
+    let mut count = 0;
+    for file in files.iter().filter(|file| !named(&file.name, OTHERS)) {
+        if UNREADABLE.iter().any(|(name, _)| file.name.starts_with(name)) {
+            continue;
+        }
+        count += 1;
+        let misses = misses(file, &tables(&file.text));
+        if !misses.is_empty() {
+            failed.push(format!("{}: {}", file.name, misses.join("; ")));
+        }
+    }
+    println!("{} of {count} passed", count - failed.len());
+    assert!(failed.is_empty(), "{} of {count} missed\n{}", failed.len(), failed.join("\n"));
+}
