@@ -224,6 +224,38 @@ pub(crate) fn is_prefix(before: &str) -> bool {
         && (trimmed.ends_with([':', '|']) && trimmed.len() > 1 || trimmed.chars().all(|c| c == '>'))
 }
 
+/// What stands behind `command` on a line of a shell: `eth0` of `root@node-3:~# ethtool eth0`.
+pub(crate) fn asked<'l>(text: &'l str, command: &str) -> Option<&'l str> {
+    let offset = text.find(command)?;
+    let before = text.get(..offset)?.trim_end();
+    let before = before.strip_suffix("sudo").map_or(before, str::trim_end);
+    let is_prompt = before.is_empty() || before.ends_with(['$', '#', '%', '>']);
+    let rest = text.get(offset + command.len()..)?;
+    (is_prompt && before.len() <= PREFIX_MAX && (rest.is_empty() || rest.starts_with(' ')))
+        .then(|| rest.trim())
+}
+
+/// The byte where a block begins that `head` knows by its first line, or that a shell's line with `command`
+/// above that one begins.
+pub(crate) fn asked_start(
+    lines: &[Line<'_>],
+    index: usize,
+    command: &str,
+    head: fn(&str) -> Option<usize>,
+) -> Option<usize> {
+    if let Some(offset) = head(&lines[index].text) {
+        return Some(offset);
+    }
+    asked(&lines[index].text, command)?;
+    let next = lines.iter().skip(index + 1).find(|line| !line.is_blank())?;
+    head(&next.text).map(|_| 0)
+}
+
+/// The last word of what was asked that is no option: the device of `ethtool -S eth0`.
+pub(crate) fn last_word(asked: &str) -> Option<&str> {
+    asked.split_whitespace().rfind(|word| !word.starts_with(['-', '|', '>', '2']))
+}
+
 /// The name of a field: lower case, `-` between words, no other signs.
 pub(crate) fn field_name(text: &str) -> String {
     let mut name = String::with_capacity(text.len());

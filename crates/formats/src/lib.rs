@@ -4,9 +4,13 @@
 
 mod amd_smi_topology;
 mod block;
+mod bonding;
 mod codes;
+mod dcgmi;
 #[allow(dead_code)]
 mod document;
+mod ethtool;
+mod ethtool_statistics;
 mod evidence;
 mod format;
 mod grid;
@@ -15,8 +19,12 @@ mod hwloc;
 mod ibsim;
 mod infer;
 mod instance_topology;
+mod ip_link;
 mod join;
+mod kernel_command_line;
 mod kernel_log;
+mod lscpu;
+mod lsmod;
 mod lspci;
 mod machine_file;
 mod matrix;
@@ -24,6 +32,10 @@ mod measured_codes;
 mod nccl_log;
 mod nccl_tests;
 mod netq;
+mod mlnx_qos;
+mod nccl_log;
+mod nccl_tests;
+mod numactl;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_nvlink;
@@ -40,6 +52,7 @@ mod rocm_smi_topology;
 mod slurm_topology_conf;
 mod slurm_topology_yaml;
 mod split;
+mod systemctl;
 mod text;
 mod topograph_model;
 mod transferbench_topology;
@@ -96,6 +109,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &nvidia_smi_list::NVIDIA_SMI_LIST,
     &nvidia_smi::NVIDIA_SMI,
     &nvidia_smi_query::NVIDIA_SMI_QUERY,
+    &kernel_command_line::KERNEL_COMMAND_LINE,
     &kernel_log::KernelLog,
     &NcclTests,
     &NcclDebugLog,
@@ -104,6 +118,18 @@ pub const FORMATS: &[&dyn Format] = &[
     &TopographModel,
     &InstanceTopology,
     &NetQ,
+    &lsmod::LSMOD,
+    &mlnx_qos::MLNX_QOS,
+    &ethtool_statistics::ETHTOOL_STATISTICS,
+    &ethtool::ETHTOOL,
+    &ip_link::IP_LINK_STATISTICS,
+    &bonding::BONDING,
+    &systemctl::SYSTEMCTL_STATUS,
+    &dcgmi::DCGMI_DIAG,
+    &dcgmi::DcgmiDiagJson,
+    &dcgmi::DCGMI_HEALTH,
+    &numactl::NUMACTL_HARDWARE,
+    &lscpu::LSCPU,
     &MachineFile,
     &OneLiner,
     &Lspci,

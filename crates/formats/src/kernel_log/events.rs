@@ -68,7 +68,12 @@ pub(super) fn event(message: &str, headed: bool) -> Option<Event<'_>> {
     if message.starts_with("NVRM: ") || message.starts_with("nvidia-nvswitch") {
         return found("driver", device);
     }
-    if ["nvidia-peermem", "nvidia_peermem", "nv_peer_mem"].iter().any(|name| message.starts_with(name)) {
+    let says = |name: &str| {
+        message
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(':') || (headed && rest.starts_with(' ')))
+    };
+    if ["nvidia-peermem", "nvidia_peermem", "nv_peer_mem"].iter().any(|name| says(name)) {
         return found("peermem", device);
     }
     let is_aer = ["AER: ", "PCIe Bus Error", "error status/mask"].iter().any(|mark| message.contains(mark));
