@@ -41,6 +41,18 @@ fn every_example_and_system_holds_to_the_schema() {
 }
 
 #[test]
+fn logs_of_nccl_hold_to_the_schema() {
+    for name in ["two-hosts", "rccl", "tuning"] {
+        let document = show(&[&format!("examples/formats/nccl-log/{name}.txt")]);
+        assert_eq!(document["logs"].as_array().unwrap().len(), 1, "{name}");
+    }
+    let document = show(&["examples/formats/nccl-log/two-hosts.txt"]);
+    let log = &document["logs"][0];
+    assert_eq!((&log["gdr_in_use"], &log["hosts"][1]), (&Value::from("one-sided"), &Value::from("node-b")));
+    assert_eq!(log["connections"].as_array().unwrap().len(), 5);
+}
+
+#[test]
 fn a_matrix_gives_one_pair_per_cell() {
     let document = show(&["examples/topo/dgx-a100.txt"]);
     let devices = document["devices"].as_array().unwrap();

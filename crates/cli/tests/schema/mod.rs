@@ -87,6 +87,7 @@ fn is_a(value: &Value, wanted: &Value) -> bool {
     match wanted.as_str().expect("a type is a word") {
         "object" => value.is_object(),
         "array" => value.is_array(),
+        "boolean" => value.is_boolean(),
         "string" => value.is_string(),
         "integer" => value.is_u64() || value.is_i64(),
         "number" => value.is_number(),

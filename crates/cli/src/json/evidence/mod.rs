@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod hierarchy;
+mod log;
 mod pairs;
 mod report;
 mod weights;
@@ -11,6 +12,7 @@ use weft_formats::{Evidence, Located};
 
 use benchmark::BenchmarkJson;
 use hierarchy::HierarchyJson;
+use log::LogJson;
 use pairs::PairTableJson;
 use report::ReportJson;
 use weights::WeightsJson;
@@ -24,6 +26,8 @@ pub struct EvidenceJson {
     pub pair_tables: Vec<PairTableJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hierarchies: Vec<HierarchyJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<LogJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -46,7 +50,7 @@ impl EvidenceJson {
                 Evidence::Benchmark(table) => all.benchmarks.push(BenchmarkJson::new(table, place)),
                 Evidence::Pairs(table) => all.pair_tables.push(PairTableJson::new(table, place)),
                 Evidence::Hierarchy(hierarchy) => all.hierarchies.push(HierarchyJson::new(hierarchy, place)),
-                Evidence::Log(_) => {}
+                Evidence::Log(log) => all.logs.push(LogJson::new(log, place)),
                 Evidence::Report(report) => all.reports.push(ReportJson::new(report, place)),
                 Evidence::Workload(_) => {}
             }

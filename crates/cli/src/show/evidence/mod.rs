@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod hierarchy;
+mod log;
 mod report;
 mod weights;
 
@@ -24,7 +25,7 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Benchmark(table) => benchmark::section(table, place),
         Evidence::Hierarchy(hierarchy) => Some(hierarchy::section(hierarchy, place)),
         Evidence::Pairs(_) => None,
-        Evidence::Log(_) => None,
+        Evidence::Log(log) => log::section(log, place),
         Evidence::Report(report) => report::section(report, place),
         Evidence::Workload(_) => None,
     }
