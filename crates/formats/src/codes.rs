@@ -26,14 +26,21 @@ pub const CODES: &[Code] = &[
     CANNOT_WRITE,
     BENCHMARK_ROW_CUT,
     BENCHMARK_RATE,
-    BENCHMARK_FACTOR,
     RANKS_SEPARATE,
-    RANK_ALONE,
     COLLECTIVE_INFERRED,
     PEER_ACCESS_REFUSED,
     TEST_FAILED,
     TEST_WAIVED,
     UNIT_ASSUMED,
+    FABRIC_PARTIAL,
+    FABRIC_ONE_SIDED,
+    FABRIC_PORT_TWICE,
+    FABRIC_GUID_TWICE,
+    FABRIC_ENDS_DIFFER,
+    FABRIC_LINK_SLOW,
+    FABRIC_PORT_DOWN,
+    FORWARDING_CUT,
+    MULTICAST_TABLE,
     CELL_UNKNOWN,
     CELL_MISSING,
     ROW_CUT,
@@ -176,6 +183,75 @@ pub const CANNOT_WRITE: Code = Code {
     name: "cannot-write",
     explanation: "The input lacks what `weft convert` was asked to write, or holds something that the other program \
                   does not know, such as a network of a generation that is too new for it. The message says which.",
+};
+
+/// Nodes without a record.
+pub const FABRIC_PARTIAL: Code = Code {
+    name: "fabric-partial",
+    explanation: "Some switches or adapters of a subnet are named only as the far end of others' cables: their own \
+                  records are not in the input, so that their other cables are unknown. Tiers and oversubscription \
+                  count only what is there.",
+};
+
+/// A cable that one end does not know.
+pub const FABRIC_ONE_SIDED: Code = Code {
+    name: "fabric-one-sided",
+    explanation: "One port says which port it reaches, but that one does not say so. Discovery walks the fabric and \
+                  sees each cable from both ends, so that the text was cut or edited, or a link went down meanwhile. \
+                  The cable is counted.",
+};
+
+/// A port with two cables.
+pub const FABRIC_PORT_TWICE: Code = Code {
+    name: "fabric-port-twice",
+    explanation: "A port of a switch or an adapter is listed with two different far ends. A port has one cable; the \
+                  text joins two discoveries, or two nodes with one GUID. Both cables are counted.",
+};
+
+/// Two of one name.
+pub const FABRIC_GUID_TWICE: Code = Code {
+    name: "fabric-guid-twice",
+    explanation: "Two nodes or ports have the same GUID, or a node is listed twice. GUIDs are burnt in and must be \
+                  unique: a subnet manager refuses or confuses doubled ones. If the same output was pasted twice, \
+                  the second is not used.",
+};
+
+/// Ends that contradict each other.
+pub const FABRIC_ENDS_DIFFER: Code = Code {
+    name: "fabric-ends-differ",
+    explanation: "The two ends of a cable report different widths or generations. Both ends of a link run alike, so \
+                  that it was retraining while it was looked at, which is a fault in itself, or the text was edited. \
+                  The slower report is used.",
+};
+
+/// A slow cable.
+pub const FABRIC_LINK_SLOW: Code = Code {
+    name: "fabric-link-slow",
+    explanation: "A cable runs fewer lanes or an older generation than the like cables of its switch, or than both \
+                  ends could run. A link that trains at 1x carries a quarter or less, and all routes over it are as \
+                  slow. Dirty or damaged cables and transceivers are the usual cause.",
+};
+
+/// An adapter alone.
+pub const FABRIC_PORT_DOWN: Code = Code {
+    name: "fabric-port-down",
+    explanation: "An adapter has no cable to anything in the input. Run on a host whose port is down, \
+                  `ibnetdiscover` sees that host alone. `ibstat` says whether the port is polling for a partner \
+                  (cable or switch) or disabled.",
+};
+
+/// A table that ends early.
+pub const FORWARDING_CUT: Code = Code {
+    name: "forwarding-cut",
+    explanation: "A forwarding table holds another number of entries than its last line counts, or that line is \
+                  missing: the text was cut. Destinations without an entry count as dropped.",
+};
+
+/// A table of another kind.
+pub const MULTICAST_TABLE: Code = Code {
+    name: "multicast-table",
+    explanation: "Multicast forwarding tables are not read: they say nothing of the routes between pairs of \
+                  adapters. `dump_fts` without `-M`, or `ibroute` without it, prints the unicast tables.",
 };
 
 /// A cell that is no word of the format.

@@ -12,10 +12,13 @@ mod document;
 mod ethtool;
 mod ethtool_statistics;
 mod evidence;
+mod fabric_check;
 mod format;
+mod forwarding_table;
 mod grid;
 mod hierarchy;
 mod hwloc;
+mod ibnetdiscover;
 mod ibsim;
 mod infer;
 mod instance_topology;
@@ -66,8 +69,10 @@ pub use amd_smi_topology::AmdSmiTopology;
 pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
+pub use forwarding_table::ForwardingTables;
 pub use hwloc::{HwlocXml, LstopoText};
-pub use ibsim::{IbsimWriter, ibsim_net};
+pub use ibnetdiscover::{Ibnetdiscover, IbnetdiscoverPorts};
+pub use ibsim::{IbsimNet, IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer, machine_of};
 pub use instance_topology::InstanceTopology;
 pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
@@ -133,6 +138,10 @@ pub const FORMATS: &[&dyn Format] = &[
     &Lspci,
     &HwlocXml,
     &LstopoText,
+    &Ibnetdiscover,
+    &IbnetdiscoverPorts,
+    &IbsimNet,
+    &ForwardingTables,
 ];
 
 /// All that could be read of a source.

@@ -28,7 +28,7 @@ pub use overlay::{Health, Overlay};
 pub use route::{Hop, Route, route, widest};
 pub use subnet::{
     Cables, Delivery, ForwardingTable, Generation, NotASignalling, Rates, Routes, Signalling, Subnet,
-    SubnetEnd, SubnetHost, SubnetLink, SubnetNode, SubnetNodeKind,
+    SubnetEnd, SubnetFinding, SubnetHost, SubnetLink, SubnetNode, SubnetNodeKind,
 };
 
 /// Diagnostic codes of this crate.

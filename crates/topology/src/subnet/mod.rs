@@ -1,6 +1,7 @@
 //! A network as it was discovered or planned: switches, adapters and cables with their ports, and what the
 //! switches route.
 
+mod check;
 mod forwarding;
 mod generated;
 mod graph;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 
 use weft_base::{Guid, Rate};
 
+pub use check::SubnetFinding;
 pub use forwarding::{Delivery, ForwardingTable, Routes};
 pub use hosts::SubnetHost;
 pub use signalling::{Generation, NotASignalling, Rates, Signalling};
