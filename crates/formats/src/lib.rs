@@ -28,6 +28,7 @@ mod kernel_command_line;
 mod kernel_log;
 mod lscpu;
 mod lsmod;
+mod kubernetes_nodes;
 mod lspci;
 mod machine_file;
 mod matrix;
@@ -76,6 +77,7 @@ pub use ibsim::{IbsimNet, IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer, machine_of};
 pub use instance_topology::InstanceTopology;
 pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
+pub use kubernetes_nodes::KubernetesNodes;
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
@@ -133,6 +135,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &dcgmi::DCGMI_HEALTH,
     &numactl::NUMACTL_HARDWARE,
     &lscpu::LSCPU,
+    &KubernetesNodes,
     &MachineFile,
     &OneLiner,
     &Lspci,

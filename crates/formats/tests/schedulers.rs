@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use weft_base::{Diagnostic, Severity};
 use weft_catalogue::Catalogue;
-use weft_formats::{Evidence, Hierarchy, HierarchyKind, Located, Reading, Source, read};
+use weft_formats::{Evidence, Hierarchy, HierarchyKind, Located, Reading, Record, Source, Value, read};
 
 fn reading(text: &str) -> Reading {
     read(&Source::file("t", text), Catalogue::embedded(), None)
@@ -183,4 +183,52 @@ fn broken_documents_say_where() {
     assert_eq!(hierarchies(&cut)[0].leaves.len(), 1);
     let typo = reading("- topology: t\n  tree:\n    swiches:\n    - switch: s\n      nodes: n1\n");
     assert_eq!(finding(&typo, "hierarchy-key").hint.as_deref(), Some("did you mean `switches`?"));
+}
+
+fn records(path: &str) -> Vec<Record> {
+    let path = format!("{}/../../examples/formats/{path}", env!("CARGO_MANIFEST_DIR"));
+    let reading = reading(&fs::read_to_string(path).unwrap());
+    let record = |located: &Located<Evidence>| {
+        let Evidence::Report(report) = &located.value else { return None };
+        Some(report.records.clone())
+    };
+    reading.evidence.iter().filter_map(record).flatten().collect()
+}
+
+#[test]
+fn kubernetes_nodes_have_places_gpus_and_taints() {
+    let [tree] = &example("kubernetes-nodes/nodes.yaml")[..] else { panic!() };
+    assert_eq!(above(tree, "tray-1"), ["nvl-1", "leaf-a"]);
+    assert_eq!(above(tree, "login"), [""; 0]);
+    assert_eq!(
+        tree.roots().filter(|node| !node.is_block).map(|node| node.name.as_str()).collect::<Vec<_>>(),
+        ["hall-1"]
+    );
+    let records = records("kubernetes-nodes/nodes.yaml");
+    assert_eq!(records.len(), 3);
+    let first = &records[0];
+    assert_eq!((first.count("gpus-capacity"), first.count("gpus-allocatable")), (Some(4), Some(3)));
+    assert_eq!(first.text("gpu-model"), Some("NVIDIA-GB200"));
+    assert_eq!(first.text("taint"), Some("nvidia.com/gpu=present:NoSchedule"));
+    assert_eq!(first.get("ready"), Some(&Value::Flag(true)));
+    assert_eq!(
+        (records[1].get("ready"), records[1].get("cordoned")),
+        (Some(&Value::Flag(false)), Some(&Value::Flag(true)))
+    );
+}
+
+#[test]
+fn kubernetes_tables_and_json_are_read_too() {
+    let [tree] = &example("kubernetes-nodes/show-labels.txt")[..] else { panic!() };
+    assert_eq!((above(tree, "gpu-3"), tree.levels()), (vec!["s2"], vec![0, 1, 0]));
+    let table = records("kubernetes-nodes/show-labels.txt");
+    let ready: Vec<_> = table.iter().map(|record| record.get("ready") == Some(&Value::Flag(true))).collect();
+    assert_eq!((ready, table[0].count("gpus")), (vec![true, true, false], Some(8)));
+    let [json] = &example("kubernetes-nodes/node.json")[..] else { panic!() };
+    assert_eq!((above(json, "gpu-9"), json.levels()), (vec!["north-a"], vec![0, 1]));
+    assert_eq!(records("kubernetes-nodes/node.json")[0].count("gpus-capacity"), Some(8));
+    let shown = reading(
+        "NAME   STATUS   ROLES    AGE   VERSION   ZONE   TIER-0\nn1     Ready    <none>   1d    v1.33     a1     l7\n",
+    );
+    assert_eq!(above(&hierarchies(&shown)[0], "n1"), ["l7"]);
 }

@@ -71,6 +71,7 @@ pub(crate) struct Builder<'p, 'l> {
     declared: Vec<Declared>,
     names: BTreeMap<(bool, String), usize>,
     block_sizes: Vec<(u32, At)>,
+    unplaced: Vec<Named>,
     /// Whether a switch may be named as a child without being declared.
     pub creates_children: bool,
     /// What was found wrong so far.
@@ -85,6 +86,7 @@ impl<'p, 'l> Builder<'p, 'l> {
             declared: Vec::new(),
             names: BTreeMap::new(),
             block_sizes: Vec::new(),
+            unplaced: Vec::new(),
             creates_children: false,
             diagnostics: Vec::new(),
         }
@@ -141,6 +143,11 @@ impl<'p, 'l> Builder<'p, 'l> {
         self.block_sizes.push((size, at));
     }
 
+    /// Adds hosts of which nothing is known but their names.
+    pub fn unplaced(&mut self, hosts: Vec<Named>) {
+        self.unplaced = hosts;
+    }
+
     /// Whether nothing was declared.
     pub fn is_empty(&self) -> bool {
         self.declared.is_empty() && self.block_sizes.is_empty()
@@ -180,6 +187,8 @@ impl<'p, 'l> Builder<'p, 'l> {
         self.children(&mut made, &mut index, &mut kept);
         self.cycles(&mut made, &kept);
         self.hosts(&mut made, &kept);
+        let unplaced = std::mem::take(&mut self.unplaced).into_iter();
+        made.leaves.extend(unplaced.map(|host| HierarchyLeaf { name: host.name, under: Vec::new() }));
         self.empty(&made, &kept);
         self.sizes(&mut made);
         if self.diagnostics.len() > FINDINGS_MAX {
