@@ -38,8 +38,6 @@ mod nccl_log;
 mod nccl_tests;
 mod netq;
 mod numactl;
-mod nccl_log;
-mod nccl_tests;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_nvlink;
