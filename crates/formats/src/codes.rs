@@ -73,6 +73,7 @@ pub const CODES: &[Code] = &[
     DOCUMENT_DAMAGED,
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
+    NVLINK_DOWN,
     XML_DAMAGED,
 ];
 
@@ -487,6 +488,14 @@ pub const LINK_DEGRADED: Code = Code {
     explanation: "A device runs on fewer PCIe lanes, or has fewer links to other GPUs up, than it and its slot have. All \
                   answers count only what is up. Cards that are not fully seated, bent contacts, damaged risers and \
                   retimers that failed to train are the usual causes; the kernel's log often names the port.",
+};
+
+/// Links of a GPU that are down.
+pub const NVLINK_DOWN: Code = Code {
+    name: "nvlink-down",
+    explanation: "A GPU has fewer links to other GPUs up than the machine is built with or the matrix shows. All answers \
+                  count only what is up. A bridge that is not fully seated, a failed link (Xid 74 in the kernel's log) \
+                  or a fabric manager that does not run are the usual causes.",
 };
 
 /// XML that is not well-formed.

@@ -224,6 +224,18 @@ const CASES: &[Case] = &[
          does not",
     ),
     case(
+        "nvlink-down",
+        "\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tNV4\t X \n\nGPU 1: NVIDIA A40 (UUID: GPU-1)\n\t Link 0: 14.062 GB/s\n\
+         \t Link 1: <inactive>\n\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n",
+        "t:5:1: warning[nvlink-down]: GPU1 has 3 of 4 links to other GPUs up, although the matrix shows NV4 (t:3:6)",
+    ),
+    case(
+        "link-degraded",
+        "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n\nindex, name, pcie.link.width.current, pcie.link.width.max\n\
+         0, NVIDIA A40, 16, 16\n1, NVIDIA A40, 8, 16\n",
+        "t:7:1: warning[link-degraded]: GPU1 runs on 8 PCIe lanes of 16",
+    ),
+    case(
         "link-speed-hidden",
         "NCCL INFO KV Convert to int : could not find value of '' in dictionary, falling back to 60\n",
         "t:1:1: warning[link-speed-hidden]: the speed of a PCIe link could not be read, so that NCCL assumes a default",
@@ -235,8 +247,11 @@ fn findings(case: &Case) -> Vec<Diagnostic> {
     let reading = read(&Source::file("t", case.text), catalogue, case.forced);
     let own = |name: Option<&str>| name.map(str::to_owned);
     let overrides = Overrides { gpu: own(case.models.0), nic: own(case.models.1), cpu: None };
-    let (_, more) = join(reading.evidence, &overrides, catalogue);
-    reading.diagnostics.into_iter().chain(more).collect()
+    let (joined, more) = join(reading.evidence, &overrides, catalogue);
+    // What is less than built shows once the machine is built.
+    let built = joined.machine.as_ref().and_then(|machine| weft_topology::build(machine, catalogue).ok());
+    let degraded = built.map(|built| joined.degraded(&built.topology)).unwrap_or_default();
+    reading.diagnostics.into_iter().chain(more).chain(degraded).collect()
 }
 
 #[test]

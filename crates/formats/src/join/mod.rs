@@ -4,6 +4,7 @@ mod machine;
 mod observed;
 mod overrides;
 mod ports;
+mod reported;
 
 use weft_base::{Diagnostic, Place};
 use weft_catalogue::{Catalogue, Machine};
@@ -63,7 +64,21 @@ pub fn join(
     let mut diagnostics = Vec::new();
     let overrides = overrides::known(overrides, catalogue, &mut diagnostics);
     let (mut case, described) = sorted(evidence, &mut diagnostics);
-    machine::settle(&mut case, described, &overrides, catalogue, &mut diagnostics);
+    let mut found = Vec::new();
+    if let Some(described) = described {
+        machine::settle(&mut case, Some(described), &overrides, catalogue, &mut found);
+    } else {
+        let named = reported::completed(&overrides, &case.evidence, catalogue);
+        machine::settle(&mut case, None, &named, catalogue, &mut found);
+        if let Some(doubt) = reported::doubted(&overrides, &found) {
+            found = vec![doubt];
+            case.assumed.clear();
+            machine::settle(&mut case, None, &overrides, catalogue, &mut found);
+        }
+    }
+    diagnostics.extend(found);
+    let observed = reported::observations(&case);
+    case.observed.extend(observed);
     network(&mut case, catalogue);
     (case, diagnostics)
 }

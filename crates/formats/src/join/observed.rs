@@ -1,11 +1,14 @@
 //! What was seen of devices' links that differs from how the machine is built: lanes and links that are down.
 
+use std::cmp::Reverse;
+
 use weft_base::{Diagnostic, Place};
 use weft_catalogue::LinkFamily;
-use weft_topology::{Health, LinkId, NodeId, NodeKind, Overlay, Topology};
+use weft_topology::{Health, LinkId, NodeId, NodeKind, Overlay, ReportedClass, Topology};
 
 use crate::codes;
 use crate::join::Case;
+use crate::matrix::{Cell, EndKind};
 
 /// Something seen of one device's links.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,25 +46,49 @@ impl Case {
 
     /// A warning for each observation of less than `topology` was built with.
     pub fn degraded(&self, topology: &Topology) -> Vec<Diagnostic> {
-        self.observed.iter().filter_map(|observation| finding(observation, topology)).collect()
+        self.observed.iter().filter_map(|observation| self.finding(observation, topology)).collect()
     }
-}
 
-fn finding(observation: &Observation, topology: &Topology) -> Option<Diagnostic> {
-    let (first, _) = *affected(observation.seen, topology).first()?;
-    let device = topology.link(first).from;
-    let name = topology.name(device);
-    let built = |family| -> u16 { links_of(topology, device, family).iter().map(|(_, count)| *count).sum() };
-    let message = match observation.seen {
-        Seen::GpuLanes(_, up) | Seen::NicLanes(_, up) => {
-            format!("{name} runs on {up} PCIe lanes of {}", built(LinkFamily::Pcie))
-        }
-        Seen::GpuLinks(_, up) => {
-            format!("{name} has {up} of {} links to other GPUs up", built(LinkFamily::GpuFabric))
-        }
-    };
-    let hint = "what follows counts only what is up; the kernel's log and the seating of the card tell why";
-    Some(Diagnostic::warning(codes::LINK_DEGRADED, message).hint(hint).at(observation.place.clone()))
+    /// " although the matrix shows NV12 (topo.txt:3:10)", of the widest cell in that GPU's row.
+    fn in_matrix(&self, gpu: usize) -> String {
+        let cell = self.matrix.as_ref().and_then(|matrix| {
+            let row = matrix.value.of_kind(EndKind::Gpu).nth(gpu)?;
+            let links = |cell: &Cell| match cell.class {
+                Some(ReportedClass::Nv(count)) => u16::from(count),
+                Some(_) | None => 0,
+            };
+            let cells = matrix.value.cells().iter().filter(|cell| cell.row == row && links(cell) > 0);
+            cells.max_by_key(|cell| (links(cell), Reverse(cell.column)))
+        });
+        cell.map_or_else(String::new, |cell| {
+            let class = cell.class.map_or_else(String::new, |class| class.to_string());
+            format!(", although the matrix shows {class} ({})", cell.place)
+        })
+    }
+
+    fn finding(&self, observation: &Observation, topology: &Topology) -> Option<Diagnostic> {
+        let (first, _) = *affected(observation.seen, topology).first()?;
+        let device = topology.link(first).from;
+        let name = topology.name(device);
+        let built =
+            |family| -> u16 { links_of(topology, device, family).iter().map(|(_, count)| *count).sum() };
+        let hint =
+            "what follows counts only what is up; the kernel's log and the seating of the card tell why";
+        let finding = match observation.seen {
+            Seen::GpuLanes(_, up) | Seen::NicLanes(_, up) => {
+                let message = format!("{name} runs on {up} PCIe lanes of {}", built(LinkFamily::Pcie));
+                Diagnostic::warning(codes::LINK_DEGRADED, message).hint(hint)
+            }
+            Seen::GpuLinks(gpu, up) => {
+                let (built, shown) = (built(LinkFamily::GpuFabric), self.in_matrix(gpu));
+                let message = format!("{name} has {up} of {built} links to other GPUs up{shown}");
+                let hint =
+                    "what follows counts only what is up; look at `nvidia-smi nvlink -e` and for Xid 74";
+                Diagnostic::warning(codes::NVLINK_DOWN, message).hint(hint)
+            }
+        };
+        Some(finding.at(observation.place.clone()))
+    }
 }
 
 /// The links that `seen` is about and that have less than built, with what is up of each.
