@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use weft_base::{Bytes, ComputeRate, Power, Rate, Span};
 
-use crate::Fact;
+use crate::{CpuId, Fact, PciId};
 
 /// How an accelerator is built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -99,6 +99,9 @@ pub struct Gpu {
     /// First year on sale, or expected.
     #[serde(default)]
     pub year: Option<u16>,
+    /// By what its PCI function names itself; absent where unknown.
+    #[serde(default)]
+    pub pci_ids: Option<Fact<Vec<PciId>>>,
     /// Capacity of its own memory.
     pub memory: Fact<Bytes>,
     /// Rate of its own memory.
@@ -145,6 +148,9 @@ pub struct Nic {
     /// First year on sale.
     #[serde(default)]
     pub year: Option<u16>,
+    /// By what its PCI function names itself; absent where unknown.
+    #[serde(default)]
+    pub pci_ids: Option<Fact<Vec<PciId>>>,
     /// Link kinds that a port can run, the fastest first (`infiniband-ndr`, `ethernet-400g`).
     pub links: Vec<String>,
     /// Ports at the fastest kind.
@@ -219,6 +225,9 @@ pub struct Cpu {
     /// First year on sale.
     #[serde(default)]
     pub year: Option<u16>,
+    /// By what it names itself; absent where unknown.
+    #[serde(default)]
+    pub cpu_ids: Option<Fact<Vec<CpuId>>>,
     /// PCIe lanes of one socket.
     pub pcie: Attachment,
     /// Links to the other socket; absent for CPUs that stand alone.

@@ -6,6 +6,7 @@
 mod catalogue;
 mod device;
 mod fact;
+mod id;
 mod library;
 mod link;
 mod machine;
@@ -13,6 +14,7 @@ mod machine;
 pub use catalogue::{Catalogue, NotFound};
 pub use device::{Attachment, Bridge, Compute, Cpu, Form, Gpu, Nic, PeerToPeer, Switch, SwitchKind};
 pub use fact::{Fact, Grade, Source};
+pub use id::{CpuId, NotAnId, PciId};
 pub use library::{Library, Table};
 pub use link::{ChannelLoss, ChannelPart, ChannelUnit, LinkFamily, LinkKind, Retimer};
 pub use machine::{

@@ -34,8 +34,10 @@ mod machine_file;
 mod matrix;
 mod measured_codes;
 mod mlnx_qos;
+mod nccl_graph;
 mod nccl_log;
 mod nccl_tests;
+mod nccl_topology;
 mod netq;
 mod numactl;
 mod nvidia_smi;
@@ -81,8 +83,10 @@ pub use kubernetes_nodes::KubernetesNodes;
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
+pub use nccl_graph::NcclGraphFile;
 pub use nccl_log::NcclDebugLog;
 pub use nccl_tests::NcclTests;
+pub use nccl_topology::NcclTopology;
 pub use netq::NetQ;
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
@@ -145,6 +149,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &IbnetdiscoverPorts,
     &IbsimNet,
     &ForwardingTables,
+    &NcclTopology,
+    &NcclGraphFile,
 ];
 
 /// All that could be read of a source.

@@ -41,11 +41,6 @@ const KNOWN: &[(&str, &str, &str)] = &[
         "describe the machine in one line or in a machine file",
     ),
     (
-        "<system version",
-        "this is an NCCL topology file, which cannot be read yet",
-        "paste the output of `nvidia-smi topo -m` instead",
-    ),
-    (
         "Legend:",
         "this is the legend of a matrix without the matrix",
         "paste the lines above it too, from the one with GPU0 on",

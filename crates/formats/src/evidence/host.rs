@@ -1,7 +1,7 @@
 //! The devices of one host, as a tree of PCI functions with what hangs on them. Nothing is guessed: what a
 //! tool does not say is `None`.
 
-use weft_base::{Bytes, Guid, Rate, TransferRate};
+use weft_base::{Bytes, Guid, Rate, Span, TransferRate};
 
 use super::pci::PciDetails;
 
@@ -10,6 +10,8 @@ use super::pci::PciDetails;
 pub struct Host {
     /// The name of the format it came from: `nccl-topology`, `hwloc`, `lspci`, `local`.
     pub format: &'static str,
+    /// The version of the file's form, as written.
+    pub version: Option<String>,
     /// The host's name, where the text says so.
     pub name: Option<String>,
     /// CPU sockets, in the order of the text; empty where the tool shows none.
@@ -20,6 +22,8 @@ pub struct Host {
     pub devices: Vec<Device>,
     /// Links of GPUs to each other or to switches, besides PCIe.
     pub gpu_links: Vec<GpuLink>,
+    /// Network interfaces that are on no PCI bus: bridges and virtual ones.
+    pub virtual_adapters: Vec<VirtualAdapter>,
     /// What the operating system and libraries call its devices, in the order of the text: `eth0`, `cuda0`.
     pub os_devices: Vec<OsDevice>,
 }
@@ -82,6 +86,10 @@ pub struct NumaNode {
     pub vendor: Option<String>,
     /// The CPU's model in words, or family and model numbers as `family 143 model 1`.
     pub model: Option<String>,
+    /// The CPU's family number, where the tool gives numbers.
+    pub cpu_family: Option<u32>,
+    /// The CPU's model number within its family.
+    pub cpu_model: Option<u32>,
     /// Its CPUs, as a list or mask in the tool's own writing.
     pub cpus: Option<String>,
     /// Its memory.
@@ -111,6 +119,10 @@ pub struct Device {
     pub name: Option<String>,
     /// The link to what is above it, as it runs.
     pub link: PcieState,
+    /// Speed of that link, as printed: `16.0 GT/s PCIe`; empty where the tool prints it empty.
+    pub speed_text: Option<String>,
+    /// Width of that link, as printed.
+    pub width_text: Option<String>,
     /// The link to what is above it, as the device could run it.
     pub link_capability: PcieState,
     /// Flags of access control (`SrcValid+ ReqRedir+ …`), as printed.
@@ -152,8 +164,10 @@ pub struct Gpu {
     pub rank: Option<u32>,
     /// Compute capability times ten (`90`), NVIDIA only.
     pub sm: Option<u32>,
-    /// `gfx90a`; as printed, AMD only.
+    /// `gfx90a` or `910`; as printed, AMD only.
     pub gcn: Option<String>,
+    /// AMD's number of the architecture, as printed.
+    pub arch: Option<String>,
     /// Whether GPUDirect RDMA works for it.
     pub gdr: Option<bool>,
     /// Model in words, as the tool prints it.
@@ -167,6 +181,8 @@ pub struct Gpu {
 pub struct Adapter {
     /// `mlx5_0`, `eth0`, `rdmap79s0`.
     pub name: String,
+    /// The number that a library gives it.
+    pub number: Option<u32>,
     /// Port, from 1.
     pub port: Option<u32>,
     /// Node or port GUID.
@@ -175,19 +191,40 @@ pub struct Adapter {
     pub rate: Option<Rate>,
     /// Whether GPUDirect RDMA works on it.
     pub gdr: Option<bool>,
+    /// What a library adds for it to the time of a message.
+    pub latency: Option<Span>,
+    /// Connections that it can have at once.
+    pub connections: Option<u32>,
+    /// Whether it takes part in collectives (SHARP).
+    pub collectives: Option<bool>,
     /// `InfiniBand`, `Ethernet`; as printed.
     pub link_layer: Option<String>,
     /// `ACTIVE`, `DOWN`; as printed.
     pub state: Option<String>,
 }
 
+/// A network interface that is on no PCI bus.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VirtualAdapter {
+    /// The interface.
+    pub adapter: Adapter,
+    /// Index into [`Host::numa`] of the node that the tool counts it to.
+    pub numa: Option<usize>,
+    /// Line, from 1; 0 where there is no text.
+    pub line: u32,
+}
+
 /// Links of one GPU to one other end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GpuLink {
     /// Index into [`Host::devices`] of the GPU.
     pub gpu: usize,
     /// The other end.
     pub to: GpuLinkEnd,
+    /// The other end's address, where the tool prints one: `0000:c7:00.0`.
+    pub target: Option<String>,
+    /// The other end's PCI class, as printed: `0x068000`.
+    pub target_class: Option<String>,
     /// Links between the two; 0 where the tool says only what they carry together, which `rate` then is.
     pub count: u16,
     /// `nvlink`, `xgmi`, `c2c`.
@@ -199,13 +236,14 @@ pub struct GpuLink {
 }
 
 /// The far end of a GPU's link.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum GpuLinkEnd {
     /// Index into [`Host::devices`].
     Device(usize),
     /// A CPU: index into [`Host::numa`], where known.
     Cpu(Option<usize>),
     /// A switch of the GPU fabric that is not among the devices.
+    #[default]
     Switch,
     /// An address that is not among the devices.
     Address(String),

@@ -18,9 +18,9 @@ pub use benchmark::{Benchmark, BenchmarkRank, BenchmarkRow};
 pub use hierarchy::{Hierarchy, HierarchyKind, HierarchyLeaf, HierarchyNode};
 pub use host::{
     Adapter, Device, DeviceRole, Gpu, GpuLink, GpuLinkEnd, Host, NumaNode, OsDevice, OsDeviceKind, Package,
-    PcieState,
+    PcieState, VirtualAdapter,
 };
-pub use nccl_graph::NcclGraphs;
+pub use nccl_graph::{ChannelEnd, NcclChannel, NcclGraph, NcclGraphs};
 pub use nccl_log::{
     AdapterList, ChannelCount, Communicator, Connection, Gdr, GdrFact, GraphSearch, LibraryVersion,
     LogAdapter, LogRank, LoggedSetting, NcclLog, Problem, Ring, Said, SystemGraph, SystemNode, Transport,

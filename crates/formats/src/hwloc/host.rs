@@ -69,6 +69,8 @@ impl Built {
                 arch: arch.clone(),
                 vendor: package.and_then(|package| word(package, "CPUVendor")),
                 model: package.and_then(|package| word(package, "CPUModel")),
+                cpu_family: package.and_then(|package| word(package, "CPUFamilyNumber")?.parse().ok()),
+                cpu_model: package.and_then(|package| word(package, "CPUModelNumber")?.parse().ok()),
                 cpus: object.cpus.clone(),
                 memory: object.memory,
             });

@@ -52,7 +52,15 @@ pub(super) fn add(matrix: &Matrix, objects: &[Object], built: &mut Built, catalo
             let all = Rate::bytes_per_second(value.saturating_mul(1_000_000));
             let count = one.and_then(|one| links(all, one)).unwrap_or(0);
             let rate = if count == 0 { Some(all) } else { one };
-            built.host.gpu_links.push(GpuLink { gpu, to, count, family, rate, line: matrix.line });
+            built.host.gpu_links.push(GpuLink {
+                gpu,
+                to,
+                count,
+                family,
+                rate,
+                line: matrix.line,
+                ..GpuLink::default()
+            });
         }
     }
 }

@@ -3,6 +3,8 @@
 mod benchmark;
 mod hierarchy;
 mod log;
+mod host;
+mod nccl_graph;
 mod pairs;
 mod report;
 mod weights;
@@ -13,6 +15,8 @@ use weft_formats::{Evidence, Located};
 use benchmark::BenchmarkJson;
 use hierarchy::HierarchyJson;
 use log::LogJson;
+use host::HostJson;
+use nccl_graph::GraphsJson;
 use pairs::PairTableJson;
 use report::ReportJson;
 use weights::WeightsJson;
@@ -24,6 +28,10 @@ pub struct EvidenceJson {
     pub benchmarks: Vec<BenchmarkJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pair_tables: Vec<PairTableJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub graphs: Vec<GraphsJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hierarchies: Vec<HierarchyJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,8 +51,8 @@ impl EvidenceJson {
                 // These make the machine, and are shown as its devices and pairs.
                 Evidence::Topology(_) | Evidence::Peers(_) | Evidence::Machine(_) => {}
                 Evidence::Weights(weights) => all.weights.push(WeightsJson::new(weights, place)),
-                Evidence::Host(_) => {}
-                Evidence::Graphs(_) => {}
+                Evidence::Host(host) => all.hosts.push(HostJson::new(host, place)),
+                Evidence::Graphs(graphs) => all.graphs.push(GraphsJson::new(graphs, place)),
                 Evidence::Subnet(_) => {}
                 Evidence::Forwarding(_) => {}
                 Evidence::Benchmark(table) => all.benchmarks.push(BenchmarkJson::new(table, place)),

@@ -3,6 +3,8 @@
 mod benchmark;
 mod hierarchy;
 mod log;
+mod host;
+mod nccl_graph;
 mod report;
 mod weights;
 
@@ -18,8 +20,8 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         // These make the machine, and are shown with it.
         Evidence::Topology(_) | Evidence::Peers(_) | Evidence::Machine(_) => None,
         Evidence::Weights(weights) => weights::section(weights, place),
-        Evidence::Host(_) => None,
-        Evidence::Graphs(_) => None,
+        Evidence::Host(host) => host::section(host, place),
+        Evidence::Graphs(graphs) => nccl_graph::section(graphs, place),
         Evidence::Subnet(_) => None,
         Evidence::Forwarding(_) => None,
         Evidence::Benchmark(table) => benchmark::section(table, place),

@@ -1,3 +1,5 @@
+#![expect(clippy::single_range_in_vec_init, reason = "a list of runs may have one")]
+
 use std::ops::Range;
 
 use super::*;
