@@ -2,8 +2,8 @@
 
 mod benchmark;
 mod hierarchy;
-mod log;
 mod host;
+mod log;
 mod nccl_graph;
 mod pairs;
 mod report;
@@ -14,8 +14,8 @@ use weft_formats::{Evidence, Located};
 
 use benchmark::BenchmarkJson;
 use hierarchy::HierarchyJson;
-use log::LogJson;
 use host::HostJson;
+use log::LogJson;
 use nccl_graph::GraphsJson;
 use pairs::PairTableJson;
 use report::ReportJson;

@@ -2,8 +2,8 @@
 
 mod benchmark;
 mod hierarchy;
-mod log;
 mod host;
+mod log;
 mod nccl_graph;
 mod report;
 mod weights;
