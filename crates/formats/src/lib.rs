@@ -55,6 +55,7 @@ mod refuse;
 mod rocm_smi_topology;
 mod slurm_topology_conf;
 mod slurm_topology_yaml;
+mod slurm_writers;
 mod split;
 mod systemctl;
 mod text;

@@ -109,7 +109,7 @@ impl SlurmTopologyYaml {
 /// The switches, blocks or rings of a list; `name` is the key of their names.
 fn declare(list: Option<&Node<'_>>, name: &str, builder: &mut Builder<'_, '_>) {
     for item in list.map_or(&[][..], Node::items) {
-        known(item, &[name, "nodes", "children", "link_speed", "dims", "placements"], builder);
+        known(item, &[name, "nodes", "children", "dims", "placements"], builder);
         let Some((text, at)) = item.get(name).and_then(|node| Some((node.text()?, At::of(node)))) else {
             let finding =
                 Diagnostic::warning(codes::HIERARCHY_KEY, format!("an entry without `{name}:` was left out"));
@@ -117,7 +117,6 @@ fn declare(list: Option<&Node<'_>>, name: &str, builder: &mut Builder<'_, '_>) {
             continue;
         };
         let mut declared = Declared::new(Named { name: text.to_owned(), at }, name == "block");
-        declared.link_speed = item.get("link_speed").and_then(Node::number);
         declared.hosts = listed(item.get("nodes"), builder);
         declared.children = listed(item.get("children"), builder);
         builder.declare(declared);

@@ -10,10 +10,13 @@ use crate::codes;
 use crate::evidence::{Evidence, Hierarchy, Host};
 use crate::ibsim::IbsimWriter;
 use crate::join::Case;
+use crate::slurm_writers::{SlurmTopologyConfWriter, SlurmTopologyYamlWriter};
 
 /// All writers; help, reference and tests iterate over this list.
 pub const WRITERS: &[&dyn Writer] = &[
     &IbsimWriter, // one entry per line
+    &SlurmTopologyConfWriter,
+    &SlurmTopologyYamlWriter,
 ];
 
 /// What is there to be written.

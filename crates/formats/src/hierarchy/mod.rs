@@ -1,11 +1,14 @@
-//! What readers of hierarchies share: host lists, and the joining of names that were declared somewhere.
+//! What hierarchies of all kinds share: host lists, the joining of names that were declared somewhere, and what a
+//! network or a machine says of itself.
 
 mod build;
-#[allow(dead_code)]
+mod grouped;
 mod host_list;
+mod network;
 mod paths;
 
 pub(crate) use build::{At, Builder, Declared, Named};
-#[allow(unused_imports)]
+pub(crate) use grouped::grouped;
 pub(crate) use host_list::compress;
+pub(crate) use network::{of_fabrics, of_subnet};
 pub(crate) use paths::{Placed, declare};
