@@ -70,6 +70,7 @@ pub const CODES: &[Code] = &[
     GDR_ONE_SIDED,
     LINK_SPEED_HIDDEN,
     COMMAND_REFUSED,
+    PORT_NOT_ACTIVE,
     DOCUMENT_DAMAGED,
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
@@ -466,6 +467,13 @@ pub const COMMAND_REFUSED: Code = Code {
     name: "command-refused",
     explanation: "The command itself printed that it could not read something: for want of rights, because the driver or \
                   firmware does not support it, or in a mode that hides it. What else it printed was used.",
+};
+
+/// A port of an adapter or a switch that carries nothing.
+pub const PORT_NOT_ACTIVE: Code = Code {
+    name: "port-not-active",
+    explanation: "A port is down, or its link is up but no subnet manager has configured it (`Initialize`). Nothing can be \
+                  sent over it. Ports without a cable are down as well: there is nothing to do for those.",
 };
 
 /// JSON or the like that cannot be taken in.

@@ -35,7 +35,14 @@ fn row(text: &str) -> Option<Row<'_>> {
     let state = state.strip_suffix(')').filter(|state| matches!(*state, "Up" | "Down" | "Unknown"))?;
     let (first, rest) = head.split_once(' ').unwrap_or((head, ""));
     if !first.contains(':') {
-        return rest.is_empty().then_some(Row { adapter: first, port, interface, state, address: None, card: None });
+        return rest.is_empty().then_some(Row {
+            adapter: first,
+            port,
+            interface,
+            state,
+            address: None,
+            card: None,
+        });
     }
     let (adapter, card) = rest.split_once(' ').unwrap_or((rest, ""));
     Some(Row { adapter, port, interface, state, address: Some(first), card: Some(card.trim()) })

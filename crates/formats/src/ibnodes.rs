@@ -93,12 +93,17 @@ mod tests {
     #[test]
     fn a_line_is_a_node() {
         let found = node("Ca\t: 0x0c42a10300a1b2c3 ports 2 \"node-1 HCA-1\"", 4).unwrap();
-        assert_eq!((found.kind, found.ports, found.name.as_str()), (SubnetNodeKind::Adapter, 2, "node-1 HCA-1"));
+        assert_eq!(
+            (found.kind, found.ports, found.name.as_str()),
+            (SubnetNodeKind::Adapter, 2, "node-1 HCA-1")
+        );
         assert_eq!((found.guid, found.line), (Guid::new(0x0c42_a103_00a1_b2c3), 4));
         let text = "> Switch: 0x0002c90200400001 ports 36 \"leaf \"a\"\" enhanced port 0 lid 5 lmc 1";
         let found = node(text, 1).unwrap();
         assert_eq!((found.lid, found.lmc, found.name.as_str()), (Some(5), 1, "leaf \"a\""));
-        for text in ["the switch has 36 ports in all", "Ca : ports 2", "Cable : 0x12 ports 2 \"x\"", " ports "] {
+        for text in
+            ["the switch has 36 ports in all", "Ca : ports 2", "Cable : 0x12 ports 2 \"x\"", " ports "]
+        {
             assert_eq!(node(text, 1), None, "{text}");
         }
     }

@@ -80,7 +80,11 @@ fn records(block: &Block<'_>) -> Vec<Record> {
         } else if let Some(link) = own.strip_prefix("Link info:") {
             line.using();
             if let Some(record) = records.last_mut() {
-                record.push("link", Value::Text(link.split_whitespace().collect::<Vec<_>>().join(" ")), line.number);
+                record.push(
+                    "link",
+                    Value::Text(link.split_whitespace().collect::<Vec<_>>().join(" ")),
+                    line.number,
+                );
             }
         } else if own.starts_with("## ") {
             line.using();

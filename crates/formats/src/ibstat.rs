@@ -41,12 +41,27 @@ fn step(text: &str, _: &str) -> Step {
         return Step::Perhaps;
     }
     let known = [
-        "CA type:", "Switch type:", "Number of ports:", "Firmware version:", "Hardware version:", "Node GUID:",
-        "System image GUID:", "State:", "Physical state:", "Rate:", "Base lid:", "LMC:", "SM lid:",
-        "Capability mask:", "Port GUID:", "Link layer:", "Node name:",
+        "CA type:",
+        "Switch type:",
+        "Number of ports:",
+        "Firmware version:",
+        "Hardware version:",
+        "Node GUID:",
+        "System image GUID:",
+        "State:",
+        "Physical state:",
+        "Rate:",
+        "Base lid:",
+        "LMC:",
+        "SM lid:",
+        "Capability mask:",
+        "Port GUID:",
+        "Link layer:",
+        "Node name:",
     ];
     let own = text.trim_start();
-    let is_known = adapter(text).is_some() || port(text).is_some() || known.iter().any(|key| own.starts_with(key));
+    let is_known =
+        adapter(text).is_some() || port(text).is_some() || known.iter().any(|key| own.starts_with(key));
     if is_known { Step::More } else { Step::End }
 }
 

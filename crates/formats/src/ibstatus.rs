@@ -58,7 +58,9 @@ fn records(block: &Block<'_>) -> Vec<Record> {
             let word = || text.split_once(": ").map_or(text, |(_, word)| word).trim().to_owned();
             let value = match field.as_str() {
                 "rate" => gigabits(text).map_or_else(|| Value::Text(text.to_owned()), Value::Rate),
-                "base-lid" | "sm-lid" => whole(text).map_or_else(|| Value::Text(text.to_owned()), Value::Count),
+                "base-lid" | "sm-lid" => {
+                    whole(text).map_or_else(|| Value::Text(text.to_owned()), Value::Count)
+                }
                 "state" | "physical-state" => Value::Text(word()),
                 _ => Value::Text(text.to_owned()),
             };

@@ -31,7 +31,9 @@ fn step(text: &str, _: &str) -> Step {
     }
     // With `-v` capabilities stand below their heading, one name a line.
     let key = text.trim().split(':').next().unwrap_or_default();
-    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_[] ".contains(c));
+    let is_name = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_[] ".contains(c))
+    };
     let words = key.split_whitespace().count();
     let keyed = text.contains(':') && is_name(key) && words <= 2;
     let capability = words == 1 && is_name(key) && key.contains('_');
@@ -94,6 +96,7 @@ fn push(record: &mut Record, key: &str, text: &str, line: u32) {
         _ => field_name(key),
     };
     // `4096 (5)`, `PORT_ACTIVE (4)`: the number behind is how the driver codes it.
-    let plain = text.split_once(" (").filter(|(_, code)| code.ends_with(')')).map_or(text, |(plain, _)| plain);
+    let plain =
+        text.split_once(" (").filter(|(_, code)| code.ends_with(')')).map_or(text, |(plain, _)| plain);
     record.push(name, block::number(plain).map_or_else(|| Value::Text(plain.to_owned()), Value::Count), line);
 }

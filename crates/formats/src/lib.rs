@@ -18,8 +18,15 @@ mod forwarding_table;
 mod grid;
 mod hierarchy;
 mod hwloc;
+mod ibdev2netdev;
+mod iblinkinfo;
 mod ibnetdiscover;
+mod ibnodes;
+mod ibqueryerrors;
 mod ibsim;
+mod ibstat;
+mod ibstatus;
+mod ibv_devinfo;
 mod infer;
 mod instance_topology;
 mod ip_link;
@@ -35,6 +42,7 @@ mod matrix;
 mod measured_codes;
 mod mlnx_qos;
 mod nccl_graph;
+mod mlxlink;
 mod nccl_log;
 mod nccl_tests;
 mod nccl_topology;
@@ -49,13 +57,17 @@ mod nvidia_smi_query;
 mod nvidia_smi_topo;
 mod one_liner;
 mod pci;
+mod perfquery;
+mod port_report;
 mod prefix;
 mod ranges;
 mod refuse;
 mod rocm_smi_topology;
+mod show_gids;
 mod slurm_topology_conf;
 mod slurm_topology_yaml;
 mod slurm_writers;
+mod sminfo;
 mod split;
 mod systemctl;
 mod text;
@@ -75,7 +87,9 @@ pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
 pub use forwarding_table::ForwardingTables;
 pub use hwloc::{HwlocXml, LstopoText};
+pub use iblinkinfo::Iblinkinfo;
 pub use ibnetdiscover::{Ibnetdiscover, IbnetdiscoverPorts};
+pub use ibnodes::Ibnodes;
 pub use ibsim::{IbsimNet, IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer, machine_of};
 pub use instance_topology::InstanceTopology;
@@ -110,6 +124,17 @@ pub const FORMATS: &[&dyn Format] = &[
     &AmdSmiTopology,
     &TransferBenchTopology,
     &XpuSmiTopology,
+    &Iblinkinfo,
+    &Ibnodes,
+    &ibstat::IBSTAT,
+    &ibstatus::IBSTATUS,
+    &ibv_devinfo::IBV_DEVINFO,
+    &ibdev2netdev::IBDEV2NETDEV,
+    &ibqueryerrors::IBQUERYERRORS,
+    &perfquery::PERFQUERY,
+    &sminfo::SMINFO,
+    &show_gids::SHOW_GIDS,
+    &mlxlink::MLXLINK,
     &NvidiaSmiTopo,
     &NvidiaSmiP2p,
     &nvidia_smi_q::NVIDIA_SMI_Q,

@@ -26,7 +26,8 @@ fn head(text: &str) -> Option<&str> {
 fn counter(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.trim().split_once(":.")?;
     let value = rest.trim_start_matches('.').trim();
-    (name.chars().all(|c| c.is_ascii_alphanumeric()) && !name.is_empty() && !value.is_empty()).then_some((name, value))
+    (name.chars().all(|c| c.is_ascii_alphanumeric()) && !name.is_empty() && !value.is_empty())
+        .then_some((name, value))
 }
 
 fn starts(lines: &[Line<'_>], index: usize) -> Option<usize> {
@@ -47,7 +48,11 @@ fn records(block: &Block<'_>) -> Vec<Record> {
             records.push(Record::new("counter", subject, line.number));
         } else if let (Some((name, value)), Some(record)) = (counter(line.text), records.last_mut()) {
             line.using();
-            record.push(camel(name), whole(value).map_or_else(|| Value::Text(value.to_owned()), Value::Count), line.number);
+            record.push(
+                camel(name),
+                whole(value).map_or_else(|| Value::Text(value.to_owned()), Value::Count),
+                line.number,
+            );
         }
     }
     records

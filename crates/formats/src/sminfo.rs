@@ -36,9 +36,12 @@ fn records(block: &Block<'_>) -> Vec<Record> {
         words.get(at + name.len()).copied()
     };
     let mut record = Record::new("service", "subnet manager", line.number);
-    for (name, words) in
-        [("lid", "sm lid"), ("guid", "sm guid"), ("activity-count", "activity count"), ("priority", "priority")]
-    {
+    for (name, words) in [
+        ("lid", "sm lid"),
+        ("guid", "sm guid"),
+        ("activity-count", "activity count"),
+        ("priority", "priority"),
+    ] {
         if let Some(text) = behind(words) {
             let value = number(text).map_or_else(|| Value::Text(text.to_owned()), Value::Count);
             record.push(name, value, line.number);

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_base::{Diagnostic, Guid, TransferRate};
 use weft_catalogue::Catalogue;
-use weft_topology::{
-    Generation, Rates, Signalling, Subnet, SubnetEnd, SubnetNode, SubnetNodeKind,
-};
+use weft_topology::{Generation, Rates, Signalling, Subnet, SubnetEnd, SubnetNode, SubnetNodeKind};
 
 use super::line::{self, End, Header, PortLine};
 use crate::codes;
@@ -264,7 +262,8 @@ impl<'a, 'c> Builder<'a, 'c> {
     /// With `-l` nothing says what a node is: a switch has one GUID for several ports, or a name that only switches
     /// have, or adapters at its ports.
     fn settle_kinds(&mut self, statements: &mut [Statement]) {
-        let mut is_host: Vec<bool> = self.subnet.nodes.iter().map(|node| is_adapter_name(&node.name)).collect();
+        let mut is_host: Vec<bool> =
+            self.subnet.nodes.iter().map(|node| is_adapter_name(&node.name)).collect();
         for (index, node) in self.subnet.nodes.iter_mut().enumerate() {
             if self.is_sure[index] {
                 is_host[index] = node.kind == SubnetNodeKind::Adapter;
@@ -273,7 +272,9 @@ impl<'a, 'c> Builder<'a, 'c> {
             }
         }
         for statement in statements.iter() {
-            for (own, far) in [(statement.from.node, statement.to.node), (statement.to.node, statement.from.node)] {
+            for (own, far) in
+                [(statement.from.node, statement.to.node), (statement.to.node, statement.from.node)]
+            {
                 let (own, far) = (own as usize, far as usize);
                 if is_host[own] && !is_host[far] && !self.is_sure[far] {
                     self.subnet.nodes[far].kind = SubnetNodeKind::Switch;
@@ -281,7 +282,9 @@ impl<'a, 'c> Builder<'a, 'c> {
             }
         }
         let down = self.subnet.down.iter_mut();
-        for end in statements.iter_mut().flat_map(|statement| [&mut statement.from, &mut statement.to]).chain(down) {
+        for end in
+            statements.iter_mut().flat_map(|statement| [&mut statement.from, &mut statement.to]).chain(down)
+        {
             let node = &mut self.subnet.nodes[end.node as usize];
             if node.kind == SubnetNodeKind::Switch {
                 end.guid = None;
@@ -293,7 +296,9 @@ impl<'a, 'c> Builder<'a, 'c> {
 
 /// What drivers call adapters: `node-1 mlx5_0`, `node-1 HCA-2`, and the part of a switch that reduces.
 fn is_adapter_name(name: &str) -> bool {
-    let device = |word: &str| ["mlx", "HCA-", "hfi", "ibp", "rocep", "qib"].iter().any(|known| word.starts_with(known));
+    let device = |word: &str| {
+        ["mlx", "HCA-", "hfi", "ibp", "rocep", "qib"].iter().any(|known| word.starts_with(known))
+    };
     name.contains("Aggregation Node") || name.split_whitespace().nth(1).is_some_and(device)
 }
 

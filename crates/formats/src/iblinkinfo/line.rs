@@ -92,7 +92,9 @@ pub(super) fn port(text: &str) -> Option<PortLine<'_>> {
 fn end(text: &str) -> Option<End<'_>> {
     let (left, _) = text.rsplit_once('[')?;
     let (name, left_of_name, numbers) = match (left.find('"'), left.rfind('"')) {
-        (Some(from), Some(to)) if from < to => (Some(left[from + 1..to].trim()), &left[..from], &left[to + 1..]),
+        (Some(from), Some(to)) if from < to => {
+            (Some(left[from + 1..to].trim()), &left[..from], &left[to + 1..])
+        }
         (_, _) => (None, left, left),
     };
     let mut numbers = numbers.split_whitespace().rev();
