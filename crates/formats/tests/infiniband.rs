@@ -158,7 +158,11 @@ fn the_corpus_is_read_as_its_notes_say() {
                     || file.number(key).is_some_and(|wanted| (found - wanted).abs() <= wanted * 0.07)
             };
             if let Some(value) = value(key, &found).filter(|value| !near(*value)) {
-                misses.push(format!("{}: {key} is {value}, wanted {wanted:?}: {:?}", file.name, found.said()));
+                misses.push(format!(
+                    "{}: {key} is {value}, wanted {wanted:?}: {:?}",
+                    file.name,
+                    found.said()
+                ));
             }
         }
         let states = file.expected.get("states").and_then(toml::Value::as_array);
