@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use weft_base::{Diagnostic, Severity};
 use weft_catalogue::{Catalogue, Machine};
-use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Source, join};
+use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Reading, Source, join};
 use weft_topology::{Assumption, NodeId, NodeKind, Topology, build, oneliner};
 
 use crate::codes::{FILE_UNUSED, NO_MACHINE};
@@ -16,8 +16,8 @@ use crate::input::{self, Given};
 /// What the machine is, and what its description leaves open.
 #[derive(Debug, clap::Args)]
 pub struct SourceArgs {
-    /// A file, a folder (every file in it), `-` for standard input, a machine in one line, or the name of a
-    /// system; several are joined into one machine
+    /// A file, a folder (every file in it), `-` for standard input, `local` for this machine, a machine in one
+    /// line, or the name of a system; several are joined into one machine
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<OsString>,
     #[command(flatten)]
@@ -74,15 +74,18 @@ pub fn load(
         return Err(bad_input(format!("{verb} a machine"), vec![finding], Vec::new()));
     }
     let mut given = Vec::new();
-    for argument in sources {
+    for argument in sources.iter().filter(|argument| !is_local(argument)) {
         given.extend(input::read(argument, catalogue)?);
     }
+    let here =
+        sources.iter().any(is_local).then(|| weft_probe::survey(&weft_probe::Disk, &weft_probe::SystemNvml));
     let what = match sources {
         [one] if one == "-" => format!("{verb} standard input"),
+        [one] if is_local(one) => format!("{verb} this machine"),
         [one] => format!("{verb} {}", one.to_string_lossy()),
         _ => format!("{verb} the machine that {} sources describe", sources.len()),
     };
-    let (evidence, mut diagnostics, texts) = read_all(given, open.forced.as_deref(), &what, catalogue)?;
+    let (evidence, mut diagnostics, texts) = read_all(given, here, open.forced.as_deref(), &what, catalogue)?;
     let overrides = Overrides { gpu: open.gpu.clone(), nic: open.nic.clone(), cpu: open.cpu.clone() };
     let place = evidence.first().map(|evidence| evidence.place.clone());
     let (case, found) = join(evidence, &overrides, catalogue);
@@ -152,15 +155,26 @@ fn unquoted(sources: &[OsString], catalogue: &Catalogue) -> Option<Diagnostic> {
     Some(Diagnostic::error(oneliner::SYNTAX, message).hint(format!("put it into quotes: '{line}'")))
 }
 
+/// Whether an argument names this machine rather than a file; a file of that name is `./local`.
+fn is_local(argument: &OsString) -> bool {
+    argument == weft_probe::SOURCE
+}
+
 type ReadAll = (Vec<Located<Evidence>>, Vec<Diagnostic>, Vec<Source>);
 
 fn read_all(
     given: Vec<Given>,
+    here: Option<Reading>,
     forced: Option<&str>,
     what: &str,
     catalogue: &Catalogue,
 ) -> Result<ReadAll, Failure> {
     let (mut evidence, mut diagnostics, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    if let Some(reading) = here {
+        evidence.extend(reading.evidence);
+        diagnostics.extend(reading.diagnostics);
+        texts.push(Source::file(weft_probe::SOURCE, ""));
+    }
     for Given { source, from_folder, diagnostics: found } in given {
         let reading = weft_formats::read(&source, catalogue, forced);
         // Where all of it is no text, a wrong byte is no news.
