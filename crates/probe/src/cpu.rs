@@ -34,6 +34,8 @@ pub(crate) fn read(files: &dyn Files, host: &mut Host) {
             socket,
             arch: arch.clone(),
             vendor: described.vendor.clone(),
+            cpu_family: described.family,
+            cpu_model: described.model,
             model: model.or_else(|| described.sockets.values().next().cloned().flatten()),
             cpus,
             memory: text("meminfo").and_then(|text| total(&text)),
@@ -67,6 +69,9 @@ fn plain_arch(arch: &str) -> String {
 struct Described {
     arch: Option<String>,
     vendor: Option<String>,
+    /// Numbers that x86 CPUs go by.
+    family: Option<u32>,
+    model: Option<u32>,
     /// Model in words by socket.
     sockets: BTreeMap<u32, Option<String>>,
 }
@@ -82,6 +87,8 @@ fn described(text: &str) -> Described {
                 described.arch.get_or_insert_with(|| "x86_64".to_owned());
                 described.vendor.get_or_insert_with(|| value.to_owned());
             }
+            "cpu family" => described.family = value.parse().ok(),
+            "model" => described.model = value.parse().ok(),
             "model name" => model = Some(value.to_owned()),
             "physical id" => {
                 if let Ok(socket) = value.parse() {

@@ -46,10 +46,9 @@ pub(crate) fn read(files: &dyn Files, host: &mut Host) {
             host.gpu_links.push(GpuLink {
                 gpu: *gpu,
                 to: GpuLinkEnd::Device(*to),
-                count: 0,
                 family: "xgmi",
                 rate: rate.filter(|rate| *rate > 0).map(Rate::bytes_per_second),
-                line: 0,
+                ..GpuLink::default()
             });
         }
     }

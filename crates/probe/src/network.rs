@@ -1,7 +1,7 @@
 //! Network devices, from `/sys/class/net`.
 
 use weft_base::Rate;
-use weft_formats::{Adapter, DeviceRole, OsDevice, OsDeviceKind, Record, Value};
+use weft_formats::{Adapter, DeviceRole, OsDevice, OsDeviceKind, Record, Value, VirtualAdapter};
 
 use crate::files::Files;
 use crate::rdma::{device_index, real};
@@ -51,8 +51,12 @@ pub(crate) fn read(files: &dyn Files, probe: &mut Probe) {
         }
         probe.records.push(record);
         probe.host.os_devices.push(OsDevice { name, kind: OsDeviceKind::Network, device, line: 0 });
-        if let Some(device) = device.and_then(|index| probe.host.devices.get_mut(index)) {
-            device.roles.push(DeviceRole::Adapter(seen));
+        match device.and_then(|index| probe.host.devices.get_mut(index)) {
+            Some(device) => device.roles.push(DeviceRole::Adapter(seen)),
+            None => {
+                let bond = VirtualAdapter { adapter: seen, numa: None, line: 0 };
+                probe.host.virtual_adapters.push(bond);
+            }
         }
     }
 }

@@ -175,7 +175,7 @@ fn links(gpu: &NvmlGpu, index: usize, probe: &mut Probe) {
         }
     }
     for (to, count) in found {
-        probe.host.gpu_links.push(GpuLink { gpu: index, to, count, family: "nvlink", rate: None, line: 0 });
+        probe.host.gpu_links.push(GpuLink { gpu: index, to, count, family: "nvlink", ..GpuLink::default() });
     }
 }
 

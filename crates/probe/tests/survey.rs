@@ -85,6 +85,7 @@ fn nodes_and_sockets_are_read() {
     let node = &host.numa[0];
     assert_eq!((node.number, node.socket, node.arch.as_deref()), (Some(0), Some(0), Some("x86_64")));
     assert_eq!(node.model.as_deref(), Some("Intel(R) Xeon(R) Platinum 8480C"));
+    assert_eq!((node.cpu_family, node.cpu_model), (Some(6), Some(143)));
     assert_eq!(node.memory, Some(Bytes::new(1_056_759_808 * 1024)));
     assert_eq!(host.packages.len(), 1);
     assert_eq!(device(&host, "0000:1b:00.0").numa, Some(0));
@@ -112,6 +113,7 @@ fn ports_and_network_devices_are_read() {
     assert_eq!(record("0000:18:00.0").count("correctable-rxerr"), Some(3));
     assert_eq!(record("nvidia").text("version"), Some("570.86.15"));
     assert!(!report.records.iter().any(|record| record.subject == "lo"));
+    assert_eq!(host.virtual_adapters[0].adapter.name, "bond0");
 }
 
 #[test]

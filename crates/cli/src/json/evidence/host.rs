@@ -1,8 +1,11 @@
 use serde::Serialize;
 use weft_base::Place;
 use weft_formats::{
-    Adapter, Device, DeviceRole, Gpu, GpuLink, GpuLinkEnd, Host, NumaNode, PcieState, VirtualAdapter,
+    Adapter, Device, DeviceRole, Gpu, GpuLink, GpuLinkEnd, Host, NumaNode, OsDevice, OsDeviceKind, Package,
+    PcieState, VirtualAdapter,
 };
+
+use super::pci::DetailsJson;
 
 /// The devices of one host.
 #[derive(Debug, Serialize)]
@@ -11,19 +14,38 @@ pub struct HostJson {
     name: Option<String>,
     file: String,
     line: u32,
+    packages: Vec<PackageJson>,
     numa: Vec<NumaJson>,
     devices: Vec<DeviceJson>,
     gpu_links: Vec<GpuLinkJson>,
     virtual_adapters: Vec<AdapterJson>,
+    os_devices: Vec<OsDeviceJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct PackageJson {
+    number: Option<u32>,
+    vendor: Option<String>,
+    model: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct OsDeviceJson {
+    name: String,
+    kind: &'static str,
+    address: Option<String>,
+    line: u32,
 }
 
 #[derive(Debug, Serialize)]
 struct NumaJson {
     number: Option<u32>,
+    socket: Option<u32>,
     arch: Option<String>,
     vendor: Option<String>,
     model: Option<String>,
     cpus: Option<String>,
+    memory_bytes: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -34,9 +56,13 @@ struct DeviceJson {
     class: Option<String>,
     vendor: Option<String>,
     device: Option<String>,
+    subsystem_vendor: Option<String>,
+    subsystem: Option<String>,
     name: Option<String>,
     link: LinkJson,
     link_capability: LinkJson,
+    access_control: Option<String>,
+    details: DetailsJson,
     gpus: Vec<GpuJson>,
     adapters: Vec<AdapterJson>,
     is_gpu_switch: bool,
@@ -44,7 +70,7 @@ struct DeviceJson {
 }
 
 #[derive(Debug, Serialize)]
-struct LinkJson {
+pub(super) struct LinkJson {
     transfers_per_s: Option<u64>,
     lanes: Option<u16>,
 }
@@ -90,23 +116,46 @@ impl HostJson {
             name: host.name.clone(),
             file: place.file.clone(),
             line: place.line,
+            packages: host.packages.iter().map(package).collect(),
             numa: host.numa.iter().map(numa).collect(),
             devices: host.devices.iter().map(|one| device(host, one)).collect(),
             gpu_links: host.gpu_links.iter().map(|link| gpu_link(host, link)).collect(),
             virtual_adapters: virtual_adapters
                 .map(|VirtualAdapter { adapter: one, .. }| adapter(one))
                 .collect(),
+            os_devices: host.os_devices.iter().map(|one| os_device(host, one)).collect(),
         }
     }
+}
+
+fn package(package: &Package) -> PackageJson {
+    PackageJson { number: package.number, vendor: package.vendor.clone(), model: package.model.clone() }
+}
+
+fn os_device(host: &Host, device: &OsDevice) -> OsDeviceJson {
+    let kind = match device.kind {
+        OsDeviceKind::Storage => "storage",
+        OsDeviceKind::Display => "display",
+        OsDeviceKind::Network => "network",
+        OsDeviceKind::Rdma => "rdma",
+        OsDeviceKind::Dma => "dma",
+        OsDeviceKind::Coprocessor => "coprocessor",
+        OsDeviceKind::Memory => "memory",
+        OsDeviceKind::Other => "other",
+    };
+    let address = device.device.and_then(|index| address(host, index));
+    OsDeviceJson { name: device.name.clone(), kind, address, line: device.line }
 }
 
 fn numa(numa: &NumaNode) -> NumaJson {
     NumaJson {
         number: numa.number,
+        socket: numa.socket,
         arch: numa.arch.clone(),
         vendor: numa.vendor.clone(),
         model: numa.model.clone(),
         cpus: numa.cpus.clone(),
+        memory_bytes: numa.memory.map(weft_base::Bytes::get),
     }
 }
 
@@ -131,9 +180,13 @@ fn device(host: &Host, device: &Device) -> DeviceJson {
         class: hexadecimal(device.class),
         vendor: hexadecimal(device.vendor),
         device: hexadecimal(device.device),
+        subsystem_vendor: hexadecimal(device.subsystem_vendor),
+        subsystem: hexadecimal(device.subsystem),
         name: device.name.clone(),
         link: link(device.link),
         link_capability: link(device.link_capability),
+        access_control: device.acs.clone(),
+        details: DetailsJson::new(&device.details),
         gpus,
         adapters,
         is_gpu_switch,
@@ -141,7 +194,7 @@ fn device(host: &Host, device: &Device) -> DeviceJson {
     }
 }
 
-fn link(link: PcieState) -> LinkJson {
+pub(super) fn link(link: PcieState) -> LinkJson {
     LinkJson { transfers_per_s: link.speed.map(weft_base::TransferRate::bits_per_second), lanes: link.lanes }
 }
 

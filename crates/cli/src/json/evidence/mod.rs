@@ -6,6 +6,7 @@ mod host;
 mod log;
 mod nccl_graph;
 mod pairs;
+mod pci;
 mod report;
 mod weights;
 

@@ -1,8 +1,9 @@
 //! The devices of one host: how many of what, and links that are narrower than they could be.
 
 use weft_base::Place;
-use weft_formats::{Device, DeviceRole, GpuLinkEnd, Host, PcieState};
+use weft_formats::{Device, GpuLinkEnd, Host, PcieState};
 
+use super::functions;
 use crate::show::titled;
 use crate::style::Tone;
 use crate::table::{Cell, Table};
@@ -22,7 +23,7 @@ pub fn section(host: &Host, place: &Place) -> Option<String> {
         }
     };
     row("CPUs", cpus(host));
-    row("PCI functions", functions(host));
+    row("PCI functions", counted(host));
     row("GPU links", gpu_links(host));
     row("virtual NICs", virtual_adapters(host));
     let narrow: Vec<String> = host.devices.iter().filter_map(narrow).collect();
@@ -32,8 +33,12 @@ pub fn section(host: &Host, place: &Place) -> Option<String> {
     if narrow.len() > NARROW_MAX {
         row("narrow link", format!("and {} more", narrow.len() - NARROW_MAX));
     }
-    let of = host.name.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
-    Some(titled(&format!("{}{of} (line {})", host.format, place.line), &table.lines()))
+    row("access control", functions::access_control(host));
+    for text in functions::errors(host) {
+        row("errors", text);
+    }
+    let text = [table.lines(), functions::table(host)].concat();
+    Some(titled(&super::title(host.format, host.name.as_deref(), place), &text))
 }
 
 fn cpus(host: &Host) -> String {
@@ -56,18 +61,19 @@ fn cpus(host: &Host) -> String {
     kinds.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn functions(host: &Host) -> String {
-    let is_gpu = |device: &&Device| device.roles.iter().any(|role| matches!(role, DeviceRole::Gpu(_)));
-    let is_nic = |device: &&Device| device.roles.iter().any(|role| matches!(role, DeviceRole::Adapter(_)));
-    let of = |class: u16| host.devices.iter().filter(|device| device.class == Some(class)).count();
+fn counted(host: &Host) -> String {
+    let count = |is: &dyn Fn(&Device) -> bool| host.devices.iter().filter(|device| is(device)).count();
     let named = [
-        (of(0x0604), "bridges"),
-        (host.devices.iter().filter(is_gpu).count(), "GPUs"),
-        (host.devices.iter().filter(is_nic).count(), "NICs"),
-        (of(0x0680), "NVSwitches"),
+        (count(&|device| device.class == Some(0x0604)), "bridge", "bridges"),
+        (count(&functions::is_gpu), "GPU", "GPUs"),
+        (count(&functions::is_nic), "NIC", "NICs"),
+        (count(&functions::is_gpu_switch), "NVSwitch", "NVSwitches"),
     ];
-    let listed: Vec<String> =
-        named.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let listed: Vec<String> = named
+        .iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, several)| format!("{count} {}", if *count == 1 { one } else { several }))
+        .collect();
     match (host.devices.len(), listed.is_empty()) {
         (0, _) => String::new(),
         (count, true) => count.to_string(),
@@ -110,7 +116,8 @@ fn narrow(device: &Device) -> Option<String> {
     (narrower || slower).then(|| format!("{} runs {} of {}", device.address, state(now), state(could)))
 }
 
-fn state(link: PcieState) -> String {
+/// `16 GT/s x8`, as far as it is known.
+pub(super) fn state(link: PcieState) -> String {
     let speed = link.speed.map(|speed| speed.to_string());
     let lanes = link.lanes.map(|lanes| format!("x{lanes}"));
     speed.into_iter().chain(lanes).collect::<Vec<_>>().join(" ")

@@ -1,6 +1,7 @@
 //! Evidence that is no machine, for a reader: one file per kind.
 
 mod benchmark;
+mod functions;
 mod hierarchy;
 mod host;
 mod log;
@@ -8,6 +9,7 @@ mod nccl_graph;
 mod report;
 mod weights;
 
+use weft_base::Place;
 use weft_formats::{Evidence, Located};
 
 /// One section for each piece of evidence that has something to show.
@@ -31,4 +33,13 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Report(report) => report::section(report, place),
         Evidence::Workload(_) => None,
     }
+}
+
+/// `lspci of gpu-01 (line 3)`; this machine has no lines.
+fn title(format: &str, host: Option<&str>, place: &Place) -> String {
+    let of = host.map_or_else(String::new, |host| format!(" of {host}"));
+    if format == weft_probe::SOURCE {
+        return host.map_or_else(|| "This machine".to_owned(), |host| format!("This machine, {host}"));
+    }
+    format!("{format}{of} (line {})", place.line)
 }

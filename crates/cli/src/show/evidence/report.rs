@@ -24,8 +24,10 @@ pub fn section(report: &Report, place: &Place) -> Option<String> {
     if left > 0 {
         lines.extend(["  and ", &left.to_string(), " more\n"]);
     }
-    let host = report.host.as_ref().map_or_else(String::new, |host| format!(" of {host}"));
-    Some(titled(&format!("{}{host} (line {})", report.format, place.line), &lines))
+    if report.format == weft_probe::SOURCE {
+        return Some(titled("Ports, drivers and counters", &lines));
+    }
+    Some(titled(&super::title(report.format, report.host.as_deref(), place), &lines))
 }
 
 fn fields(record: &Record) -> String {
