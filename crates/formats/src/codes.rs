@@ -20,6 +20,10 @@ pub const CODES: &[Code] = &[
     HIERARCHY_KEY,
     BLOCK_SIZES,
     DOCUMENT_SYNTAX,
+    INFRASTRUCTURE_UNDEFINED,
+    INFRASTRUCTURE_SLICE,
+    TRACE_GRAPH,
+    TRACE_DAMAGED,
     NO_DEVICE,
     LINES_UNUSED,
     UNKNOWN_FORMAT,
@@ -143,6 +147,34 @@ pub const BLOCK_SIZES: Code = Code {
 pub const DOCUMENT_SYNTAX: Code = Code {
     name: "document-syntax",
     explanation: "A YAML or JSON document breaks off or is malformed at this place. What stands before it was read.",
+};
+
+/// A name of an infrastructure that is not defined.
+pub const INFRASTRUCTURE_UNDEFINED: Code = Code {
+    name: "infrastructure-undefined",
+    explanation: "A description of a cluster names a device, an instance, a component or a link that it does not \
+                  define. What depends on it counts nothing; nearly always a name was misspelt.",
+};
+
+/// A slice that cannot be.
+pub const INFRASTRUCTURE_SLICE: Code = Code {
+    name: "infrastructure-slice",
+    explanation: "An edge of a description of a cluster picks more instances or components than there are, or does so \
+                  in a form that cannot be read. That edge makes no link.",
+};
+
+/// Nodes of a trace that do not fit together.
+pub const TRACE_GRAPH: Code = Code {
+    name: "trace-graph",
+    explanation: "The nodes of an execution trace contradict each other: two have one id, one waits for a node that \
+                  is not in the trace, or some wait for each other in a circle. A replay of it would hang.",
+};
+
+/// A trace that breaks off.
+pub const TRACE_DAMAGED: Code = Code {
+    name: "trace-damaged",
+    explanation: "An execution trace ends in the middle of a node, or holds bytes that are none. What stands before \
+                  was read; the file was probably cut while it was written or copied.",
 };
 
 /// Nothing was given.

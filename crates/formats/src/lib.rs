@@ -5,6 +5,7 @@
 mod amd_smi_topology;
 mod block;
 mod bonding;
+mod chakra;
 mod codes;
 mod dcgmi;
 #[allow(dead_code)]
@@ -28,6 +29,7 @@ mod ibstat;
 mod ibstatus;
 mod ibv_devinfo;
 mod infer;
+mod infragraph;
 mod instance_topology;
 mod ip_link;
 mod join;
@@ -82,6 +84,7 @@ use weft_base::{Diagnostic, Severity, nearest};
 use weft_catalogue::Catalogue;
 
 pub use amd_smi_topology::AmdSmiTopology;
+pub use chakra::Chakra;
 pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
@@ -92,6 +95,7 @@ pub use ibnetdiscover::{Ibnetdiscover, IbnetdiscoverPorts};
 pub use ibnodes::Ibnodes;
 pub use ibsim::{IbsimNet, IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer, machine_of};
+pub use infragraph::InfraGraph;
 pub use instance_topology::InstanceTopology;
 pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
 pub use kubernetes_nodes::KubernetesNodes;
@@ -166,6 +170,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &numactl::NUMACTL_HARDWARE,
     &lscpu::LSCPU,
     &KubernetesNodes,
+    &InfraGraph,
+    &Chakra,
     &MachineFile,
     &OneLiner,
     &Lspci,

@@ -3,6 +3,7 @@
 mod benchmark;
 mod hierarchy;
 mod host;
+mod infrastructure;
 mod nccl_graph;
 mod nccl_log;
 mod pair_table;
@@ -20,6 +21,9 @@ pub use host::{
     Adapter, Device, DeviceRole, Gpu, GpuLink, GpuLinkEnd, Host, NumaNode, OsDevice, OsDeviceKind, Package,
     PcieState, VirtualAdapter,
 };
+pub use infrastructure::{
+    InfraComponent, InfraDevice, InfraEdge, InfraEnd, InfraInstance, InfraLink, Infrastructure,
+};
 pub use nccl_graph::{ChannelEnd, NcclChannel, NcclGraph, NcclGraphs};
 pub use nccl_log::{
     AdapterList, ChannelCount, Communicator, Connection, Gdr, GdrFact, GraphSearch, LibraryVersion,
@@ -30,7 +34,7 @@ pub use pair_table::{Measure, PairCell, PairDevice, PairTable};
 pub use pci::{BusRange, PciDetails, Region, VirtualFunctions};
 pub use report::{Field, Record, Report, Value};
 pub use weights::WeightMatrix;
-pub use workload::Workload;
+pub use workload::{Workload, WorkloadCollective, WorkloadCount, WorkloadNodeKind};
 
 use crate::matrix::Matrix;
 use crate::nvidia_smi_p2p::PeerMatrix;
@@ -64,6 +68,8 @@ pub enum Evidence {
     Log(Box<NcclLog>),
     /// What any other tool says of devices, ports, settings and events.
     Report(Box<Report>),
+    /// A cluster as a design tool describes it: InfraGraph.
+    Infrastructure(Box<Infrastructure>),
     /// A trace of a training step.
     Workload(Box<Workload>),
 }

@@ -136,6 +136,7 @@ fn sorted(evidence: Vec<Located<Evidence>>, diagnostics: &mut Vec<Diagnostic>) -
             | Evidence::Pairs(_)
             | Evidence::Log(_)
             | Evidence::Report(_)
+            | Evidence::Infrastructure(_)
             | Evidence::Workload(_)) => case.evidence.push(Located { value, place }),
         }
     }

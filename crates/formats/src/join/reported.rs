@@ -36,6 +36,7 @@ fn reports(evidence: &[Located<Evidence>]) -> impl Iterator<Item = (&Report, &Pl
         | Evidence::Benchmark(_)
         | Evidence::Pairs(_)
         | Evidence::Log(_)
+        | Evidence::Infrastructure(_)
         | Evidence::Workload(_) => None,
     })
 }

@@ -3,12 +3,14 @@
 mod benchmark;
 mod hierarchy;
 mod host;
+mod infrastructure;
 mod log;
 mod nccl_graph;
 mod pairs;
 mod pci;
 mod report;
 mod weights;
+mod workload;
 
 use serde::Serialize;
 use weft_formats::{Evidence, Located};
@@ -16,11 +18,13 @@ use weft_formats::{Evidence, Located};
 use benchmark::BenchmarkJson;
 use hierarchy::HierarchyJson;
 use host::HostJson;
+use infrastructure::InfrastructureJson;
 use log::LogJson;
 use nccl_graph::GraphsJson;
 use pairs::PairTableJson;
 use report::ReportJson;
 use weights::WeightsJson;
+use workload::WorkloadJson;
 
 /// All of it, by kind; kinds that the input does not have are left out.
 #[derive(Debug, Default, Serialize)]
@@ -37,6 +41,10 @@ pub struct EvidenceJson {
     pub hierarchies: Vec<HierarchyJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub logs: Vec<LogJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub infrastructures: Vec<InfrastructureJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,8 +68,11 @@ impl EvidenceJson {
                 Evidence::Pairs(table) => all.pair_tables.push(PairTableJson::new(table, place)),
                 Evidence::Hierarchy(hierarchy) => all.hierarchies.push(HierarchyJson::new(hierarchy, place)),
                 Evidence::Log(log) => all.logs.push(LogJson::new(log, place)),
+                Evidence::Infrastructure(infrastructure) => {
+                    all.infrastructures.push(InfrastructureJson::new(infrastructure, place))
+                }
                 Evidence::Report(report) => all.reports.push(ReportJson::new(report, place)),
-                Evidence::Workload(_) => {}
+                Evidence::Workload(workload) => all.workloads.push(WorkloadJson::new(workload, place)),
             }
         }
         all

@@ -4,10 +4,12 @@ mod benchmark;
 mod functions;
 mod hierarchy;
 mod host;
+mod infrastructure;
 mod log;
 mod nccl_graph;
 mod report;
 mod weights;
+mod workload;
 
 use weft_base::Place;
 use weft_formats::{Evidence, Located};
@@ -30,8 +32,9 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Hierarchy(hierarchy) => Some(hierarchy::section(hierarchy, place)),
         Evidence::Pairs(_) => None,
         Evidence::Log(log) => log::section(log, place),
+        Evidence::Infrastructure(infrastructure) => Some(infrastructure::section(infrastructure, place)),
         Evidence::Report(report) => report::section(report, place),
-        Evidence::Workload(_) => None,
+        Evidence::Workload(workload) => Some(workload::section(workload, place)),
     }
 }
 

@@ -1,0 +1,140 @@
+//! Chakra's execution traces: protocol buffers behind each other, each after its length, or JSON.
+
+mod document;
+mod message;
+mod trace;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use prost::Message;
+use weft_base::{Diagnostic, Place};
+use weft_catalogue::Catalogue;
+
+use crate::codes;
+use crate::document::{json, syntax};
+use crate::evidence::Evidence;
+use crate::format::{Claim, Format, Located, Part, Read, Text};
+use crate::ranges;
+
+use message::{Attribute, GlobalMetadata, Node};
+use trace::{Trace, TraceNode};
+
+/// The reader.
+#[derive(Debug)]
+pub struct Chakra;
+
+impl Format for Chakra {
+    fn name(&self) -> &'static str {
+        "chakra"
+    }
+
+    fn title(&self) -> &'static str {
+        "an execution trace of Chakra (.et, or JSON)"
+    }
+
+    fn command(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &["\"workload_graph\"", "_NODE\""]
+    }
+
+    fn find(&self, text: &Text<'_>) -> Vec<Claim> {
+        let is_own = |run: &Range<usize>| {
+            text.lines[run.clone()]
+                .iter()
+                .any(|line| line.text.contains("\"workload_graph\"") || line.text.contains("_NODE\""))
+        };
+        let runs: Vec<Range<usize>> = json(text.lines).into_iter().filter(is_own).collect();
+        // One object per message: all of them are one trace.
+        let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Vec::new() };
+        let between = json(text.lines)
+            .into_iter()
+            .filter(|run| run.end >= first.start.saturating_sub(1) && run.end <= last.end);
+        vec![Claim::lines(between.flatten())]
+    }
+
+    fn read(&self, part: &Part<'_>, _catalogue: &Catalogue) -> Read {
+        let mut trace = Trace::default();
+        let fault = document::read(&part.text(), &mut trace);
+        let is_lost = trace.is_empty();
+        let (workload, mut diagnostics) = trace.finish(self.name());
+        diagnostics.extend(fault.map(|fault| syntax(part, &fault, "this trace", is_lost)));
+        if is_lost {
+            return Read { diagnostics, unused: ranges::unused(&part.lines, &[]), ..Read::default() };
+        }
+        let evidence = vec![Located { value: Evidence::Workload(Box::new(workload)), place: part.start() }];
+        let diagnostics = diagnostics.into_iter().map(|finding| placed(finding, part.start())).collect();
+        Read { evidence, diagnostics, ..Read::default() }
+    }
+
+    fn read_bytes(&self, file: &str, bytes: &[u8]) -> Option<Read> {
+        let mut rest = bytes;
+        let head = GlobalMetadata::decode(next(&mut rest)?).ok()?;
+        // Nearly anything decodes; only a node of a known kind behind it says that this is a trace.
+        let first = Node::decode(next(&mut { rest })?).ok()?;
+        if !(1..=7).contains(&first.kind) || (first.id == 0 && first.name.is_empty()) {
+            return None;
+        }
+        let mut trace = Trace::default();
+        let schema = head.attr.iter().find(|attribute| attribute.name == "schema");
+        trace.workload.version = if head.version.is_empty() {
+            schema.and_then(|own| own.text.clone()).unwrap_or_default()
+        } else {
+            head.version
+        };
+        let mut damage = None;
+        while !rest.is_empty() {
+            let offset = bytes.len() - rest.len();
+            match next(&mut rest).and_then(|message| Node::decode(message).ok()) {
+                Some(node) => trace.add(used(&node)),
+                None => {
+                    damage = Some(offset);
+                    break;
+                }
+            }
+        }
+        let (workload, mut diagnostics) = trace.finish(self.name());
+        diagnostics.extend(damage.map(|offset| {
+            let message = format!("the trace breaks off at byte {offset} of {}", bytes.len());
+            Diagnostic::warning(codes::TRACE_DAMAGED, message).hint("what stands before it was read")
+        }));
+        let place = Place::new(file, 1, 1, 0);
+        let evidence = vec![Located { value: Evidence::Workload(Box::new(workload)), place: place.clone() }];
+        let diagnostics = diagnostics.into_iter().map(|finding| placed(finding, place.clone())).collect();
+        Some(Read { evidence, diagnostics, ..Read::default() })
+    }
+}
+
+fn placed(finding: Diagnostic, place: Place) -> Diagnostic {
+    if finding.place.is_some() { finding } else { finding.at(place) }
+}
+
+/// The next message, without its length; `None` if it is longer than what is left.
+fn next<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
+    let length = prost::decode_length_delimiter(&mut *rest).ok()?;
+    let (message, behind) = rest.split_at_checked(length)?;
+    *rest = behind;
+    Some(message)
+}
+
+/// What is used of a message.
+fn used(node: &Node) -> TraceNode<'_> {
+    let attribute = |name: &str| node.attr.iter().find(|own| own.name == name);
+    let number = |name: &str| attribute(name).and_then(Attribute::number);
+    TraceNode {
+        id: node.id,
+        name: &node.name,
+        kind: usize::try_from(node.kind).unwrap_or(0),
+        depends: node.ctrl_deps.iter().chain(&node.data_deps).copied().collect(),
+        microseconds: node.duration_micros,
+        is_host: attribute("is_cpu_op").and_then(|own| own.flag.or(own.number().map(|number| number != 0))),
+        collective: number("comm_type"),
+        bytes: number("comm_size"),
+        group: attribute("pg_name").and_then(|own| own.text.clone()),
+    }
+}
