@@ -3,6 +3,7 @@
 //! used is named in a diagnostic.
 
 mod amd_smi_topology;
+mod bandwidth_test;
 mod block;
 mod bonding;
 mod chakra;
@@ -50,6 +51,11 @@ mod nccl_tests;
 mod nccl_topology;
 mod netq;
 mod numactl;
+mod measured_grid;
+mod measured_unit;
+mod nccl_log;
+mod nccl_tests;
+mod nvbandwidth;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_nvlink;
@@ -58,9 +64,11 @@ mod nvidia_smi_q;
 mod nvidia_smi_query;
 mod nvidia_smi_topo;
 mod one_liner;
+mod p2p_bandwidth;
 mod pci;
 mod perfquery;
 mod port_report;
+mod perftest;
 mod prefix;
 mod ranges;
 mod refuse;
@@ -85,6 +93,7 @@ use weft_catalogue::Catalogue;
 
 pub use amd_smi_topology::AmdSmiTopology;
 pub use chakra::Chakra;
+pub use bandwidth_test::BandwidthTest;
 pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};
@@ -107,13 +116,16 @@ pub use nccl_log::NcclDebugLog;
 pub use nccl_tests::NcclTests;
 pub use nccl_topology::NcclTopology;
 pub use netq::NetQ;
+pub use nvbandwidth::NvBandwidth;
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
+pub use p2p_bandwidth::P2pBandwidthLatencyTest;
 pub use pci::{PciAddress, arrange, read_config, settle_links};
 pub use rocm_smi_topology::RocmSmiTopology;
 pub use slurm_topology_conf::SlurmTopologyConf;
 pub use slurm_topology_yaml::SlurmTopologyYaml;
+pub use perftest::Perftest;
 pub use split::{Piece, format};
 pub use text::lines;
 pub use topograph_model::TopographModel;
@@ -151,6 +163,10 @@ pub const FORMATS: &[&dyn Format] = &[
     &kernel_command_line::KERNEL_COMMAND_LINE,
     &kernel_log::KernelLog,
     &NcclTests,
+    &P2pBandwidthLatencyTest,
+    &NvBandwidth,
+    &BandwidthTest,
+    &Perftest,
     &NcclDebugLog,
     &SlurmTopologyConf,
     &SlurmTopologyYaml,

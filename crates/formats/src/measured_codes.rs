@@ -58,6 +58,14 @@ pub const PEER_ACCESS_REFUSED: Code = Code {
                   generations never allow it.",
 };
 
+/// P2P that changes nothing.
+pub const PEER_ACCESS_USELESS: Code = Code {
+    name: "peer-access-without-effect",
+    explanation: "The rates under `P2P=Enabled` are those under `P2P=Disabled`. Either direct access between these \
+                  GPUs is refused, and the test falls back to copies through the memory of the CPU, or the way \
+                  through PCIe is as narrow with it as without. `nvidia-smi topo -p2p r` tells which.",
+};
+
 /// A test that ended in an error.
 pub const TEST_FAILED: Code = Code {
     name: "test-failed",

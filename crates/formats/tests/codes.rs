@@ -134,6 +134,30 @@ const CASES: &[Case] = &[
         "t:1:1: note[collective-inferred]: the table does not name its collective; by its columns and figures, over 16 \
          ranks it is all-reduce",
     ),
+    case(
+        "peer-access-refused",
+        "Device=0 CANNOT Access Peer Device=1\nDevice=1 CANNOT Access Peer Device=0\nUnidirectional P2P=Enabled \
+         Bandwidth Matrix (GB/s)\n D\\D 0 1\n 0 900.0 20.0\n 1 20.0 900.0\n",
+        "t:3:1: warning[peer-access-refused]: no GPU can access another directly: `P2P=Enabled` measures copies through \
+         the memory of the CPU",
+    ),
+    case(
+        "peer-access-without-effect",
+        "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n D\\D 0 1\n 0 900.0 20.0\n 1 20.0 900.0\n\
+         Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n D\\D 0 1\n 0 900.0 20.1\n 1 20.0 900.0\n",
+        "t:5:1: note[peer-access-without-effect]: the figures are those of `P2P=Disabled`: direct access is refused, or \
+         gains nothing",
+    ),
+    case(
+        "test-failed",
+        "Running host_to_device_memcpy_ce.\nDevice 0: NVIDIA X (00000000:1b:00)\n[CUDA_ERROR_UNKNOWN] unknown error\n",
+        "t:3:1: warning[test-failed]: the test host_to_device_memcpy_ce ended in an error: [CUDA_ERROR_UNKNOWN] unknown error",
+    ),
+    case(
+        "test-waived",
+        "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n 0\n0 55.2\nWaived:\nWaived:\n",
+        "t:5:1: note[test-waived]: 2 tests were left out: this machine cannot run them",
+    ),
     case("hosts-of-one", "8 x t4\n", "t:1:1: note[hosts-of-one]: `8 x` means 8 hosts, each with one t4"),
     case(
         "row-repeated",

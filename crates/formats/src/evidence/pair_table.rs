@@ -13,13 +13,14 @@ pub struct PairTable {
     pub test: Option<String>,
     /// Whether both directions ran at once and the figure is their sum.
     pub both_directions: bool,
-    /// Whether the title says that GPUs access each other directly (`P2P=Enabled`); `None` where it says nothing.
+    /// Whether GPUs access each other directly, as the title says (`P2P=Enabled`) and nothing above it refuses;
+    /// `None` where nothing is said.
     pub is_direct: Option<bool>,
     /// Names of the rows: `0`, `node001`.
     pub rows: Vec<String>,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// What was measured, row by row; cells without a figure are left out.
+    /// What was measured, in the order of rows and columns; cells without a figure are left out.
     pub cells: Vec<PairCell>,
     /// What one transfer moved, where the text says so.
     pub bytes: Option<Bytes>,
@@ -71,13 +72,12 @@ pub struct PairDevice {
 impl PairTable {
     /// The cell of a row and a column.
     pub fn cell(&self, row: usize, column: usize) -> Option<&PairCell> {
-        self.cells.iter().find(|cell| cell.row == row && cell.column == column)
+        let found = self.cells.binary_search_by_key(&(row, column), |cell| (cell.row, cell.column));
+        found.ok().and_then(|at| self.cells.get(at))
     }
 
-    /// The cells of two different devices: all but those whose row and column have one name. Where rows and
-    /// columns are of different kinds (`CPU(row) -> GPU(column)`), all.
+    /// The cells of two different devices: all but those whose row and column have one name.
     pub fn between(&self) -> impl Iterator<Item = &PairCell> {
-        let is_square = self.rows == self.columns;
-        self.cells.iter().filter(move |cell| !is_square || cell.row != cell.column)
+        self.cells.iter().filter(|cell| self.rows.get(cell.row) != self.columns.get(cell.column))
     }
 }

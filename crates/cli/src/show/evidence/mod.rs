@@ -7,6 +7,7 @@ mod host;
 mod infrastructure;
 mod log;
 mod nccl_graph;
+mod pairs;
 mod report;
 mod weights;
 mod workload;
@@ -30,7 +31,7 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Forwarding(_) => None,
         Evidence::Benchmark(table) => benchmark::section(table, place),
         Evidence::Hierarchy(hierarchy) => Some(hierarchy::section(hierarchy, place)),
-        Evidence::Pairs(_) => None,
+        Evidence::Pairs(table) => pairs::section(table, place),
         Evidence::Log(log) => log::section(log, place),
         Evidence::Infrastructure(infrastructure) => Some(infrastructure::section(infrastructure, place)),
         Evidence::Report(report) => report::section(report, place),
