@@ -167,7 +167,7 @@ impl Reader {
                 self.open.line = line;
             }
             Mark::Memory(memory) => {
-                self.open.parameters.push(("memory".to_owned(), memory.to_ascii_lowercase()))
+                self.open.parameters.push(("memory".to_owned(), memory.to_ascii_lowercase()));
             }
             Mark::Header(text) => self.unit = RateUnit::within(text).map(|(unit, _)| unit),
             Mark::Figures(bytes, rate) => {

@@ -3,6 +3,7 @@
 //! used is named in a diagnostic.
 
 mod amd_smi_topology;
+mod bandwidth_table;
 mod bandwidth_test;
 mod block;
 mod bonding;
@@ -43,6 +44,8 @@ mod lspci;
 mod machine_file;
 mod matrix;
 mod measured_codes;
+mod measured_grid;
+mod measured_unit;
 mod mlnx_qos;
 mod mlxlink;
 mod nccl_graph;
@@ -51,10 +54,6 @@ mod nccl_tests;
 mod nccl_topology;
 mod netq;
 mod numactl;
-mod measured_grid;
-mod measured_unit;
-mod nccl_log;
-mod nccl_tests;
 mod nvbandwidth;
 mod nvidia_smi;
 mod nvidia_smi_list;
@@ -65,6 +64,8 @@ mod nvidia_smi_query;
 mod nvidia_smi_topo;
 mod one_liner;
 mod p2p_bandwidth;
+mod pair_csv;
+mod pair_list;
 mod pci;
 mod perfquery;
 mod port_report;
@@ -93,6 +94,7 @@ use weft_catalogue::Catalogue;
 
 pub use amd_smi_topology::AmdSmiTopology;
 pub use chakra::Chakra;
+pub use bandwidth_table::BandwidthTable;
 pub use bandwidth_test::BandwidthTest;
 pub use codes::CODES;
 pub use evidence::*;
@@ -121,11 +123,13 @@ pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};
 pub use nvidia_smi_topo::NvidiaSmiTopo;
 pub use one_liner::OneLiner;
 pub use p2p_bandwidth::P2pBandwidthLatencyTest;
+pub use pair_csv::PairCsv;
+pub use pair_list::PairList;
 pub use pci::{PciAddress, arrange, read_config, settle_links};
+pub use perftest::Perftest;
 pub use rocm_smi_topology::RocmSmiTopology;
 pub use slurm_topology_conf::SlurmTopologyConf;
 pub use slurm_topology_yaml::SlurmTopologyYaml;
-pub use perftest::Perftest;
 pub use split::{Piece, format};
 pub use text::lines;
 pub use topograph_model::TopographModel;
@@ -199,6 +203,9 @@ pub const FORMATS: &[&dyn Format] = &[
     &ForwardingTables,
     &NcclTopology,
     &NcclGraphFile,
+    &BandwidthTable,
+    &PairCsv,
+    &PairList,
 ];
 
 /// All that could be read of a source.

@@ -158,6 +158,11 @@ const CASES: &[Case] = &[
         "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n 0\n0 55.2\nWaived:\nWaived:\n",
         "t:5:1: note[test-waived]: 2 tests were left out: this machine cannot run them",
     ),
+    case(
+        "unit-assumed",
+        "n1,n2 49.36\nn1,n3 88.50\n",
+        "t:1:1: note[unit-assumed]: no unit stands at the figures of these pairs; they were taken as GB/s",
+    ),
     case("hosts-of-one", "8 x t4\n", "t:1:1: note[hosts-of-one]: `8 x` means 8 hosts, each with one t4"),
     case(
         "row-repeated",

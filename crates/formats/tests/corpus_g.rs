@@ -3,13 +3,14 @@
 
 use weft_base::{Rate, Span};
 use weft_catalogue::Catalogue;
-use weft_formats::{Benchmark, Evidence, Measure, PairTable, Source, read};
+use weft_formats::{Benchmark, Evidence, Measure, PairTable, Report, Source, Value, read};
 use weft_testkit::noted::{self, Noted};
 
 #[derive(Default)]
 struct Found {
     tables: Vec<PairTable>,
     benchmarks: Vec<Benchmark>,
+    reports: Vec<Report>,
     /// Whether direct access is refused, or changes nothing.
     is_without_peers: bool,
 }
@@ -28,6 +29,8 @@ fn found(text: &str) -> Found {
             found.tables.push(*table);
         } else if let Evidence::Benchmark(table) = evidence.value {
             found.benchmarks.push(*table);
+        } else if let Evidence::Report(report) = evidence.value {
+            found.reports.push(*report);
         }
     }
     found
@@ -61,6 +64,11 @@ impl Found {
         spans.max().map(Span::as_microseconds)
     }
 
+    /// The largest rate that is clearly below `limit`.
+    fn below(&self, limit: f64, which: impl Fn(&PairTable) -> bool) -> Option<f64> {
+        self.rates(which).into_iter().rev().find(|rate| *rate < limit * 0.9)
+    }
+
     /// The value under a key of the notes, as far as the readers hold it.
     fn value(&self, key: &str) -> Option<f64> {
         let enabled = |table: &PairTable| table.title.contains("P2P=Enabled");
@@ -86,17 +94,21 @@ impl Found {
             }),
             "best_offdiag" => last(self.rates(|_| true)),
             "worst_offdiag" => first(self.rates(|_| true)),
+            "same_socket_bidi" => self.below(self.value("nvlink_pair_bidi")?, enabled),
+            "cross_socket_bidi" => self.below(self.value("same_socket_bidi")?, enabled),
             "same_socket" => last(self.rates(|_| true)),
             "cross_socket" => first(self.rates(|_| true)),
             "sum" => self.tables.iter().find_map(|table| table.sum).map(Rate::as_gigabytes),
             "h2d_min" => first(self.rates(test("host_to_device"))),
             "d2h_max" => last(self.rates(test("device_to_host"))),
             "max_value" => {
-                let rates = self
-                    .benchmarks
-                    .iter()
-                    .flat_map(|table| table.rows.iter().filter_map(weft_formats::BenchmarkRow::rate));
-                rates.max().map(Rate::as_gigabytes).or(last(self.rates(|_| true)))
+                let fields =
+                    self.reports.iter().flat_map(|report| &report.records).flat_map(|record| &record.fields);
+                let rates = fields.filter_map(|field| match field.value {
+                    Value::Rate(rate) => Some(rate),
+                    Value::Text(_) | Value::Count(_) | Value::Flag(_) => None,
+                });
+                rates.max().map(Rate::as_gigabytes)
             }
             _ => None,
         }
@@ -104,7 +116,11 @@ impl Found {
 }
 
 /// Notes that round, or say which of many figures a person would pick: the file, the key and what a reader holds.
-const ROUNDED: &[(&str, &str, f64)] = &[("014-", "p2p_off_bidi", 21.23)];
+const ROUNDED: &[(&str, &str, f64)] = &[
+    ("014-", "p2p_off_bidi", 21.23),
+    ("014-", "same_socket_bidi", 50.39),
+    ("014-", "cross_socket_bidi", 41.55),
+];
 
 fn misses(file: &Noted) -> Vec<String> {
     let found = found(&file.text);

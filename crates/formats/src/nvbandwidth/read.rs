@@ -83,7 +83,7 @@ impl Reader {
                 });
             }
             Mark::Waived => {
-                self.waived = Some(self.waived.map_or((index, 1), |(first, count)| (first, count + 1)))
+                self.waived = Some(self.waived.map_or((index, 1), |(first, count)| (first, count + 1)));
             }
             Mark::Failed(text) => {
                 self.failed.get_or_insert_with(|| (index, text.to_owned()));
