@@ -1,5 +1,6 @@
 //! From the sources of a command line to a machine: read, joined, built, named as in the input.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -119,6 +120,19 @@ pub fn load(
     let mut assumed = case.assumed.clone();
     assumed.extend(built.assumed.into_iter().filter(|own| !case.assumed.contains(own)));
     Ok(Loaded { sources: texts, case, topology, host, assumed, diagnostics })
+}
+
+impl Loaded {
+    /// What is drawn: the machine, else the first network of the input.
+    pub fn drawing(&self, catalogue: &Catalogue) -> Cow<'_, Topology> {
+        let subnet = self.case.evidence.iter().find_map(|evidence| {
+            if let Evidence::Subnet(subnet) = &evidence.value { Some(subnet) } else { None }
+        });
+        match subnet.filter(|_| self.case.machine.is_none()) {
+            Some(subnet) => Cow::Owned(subnet.topology(catalogue)),
+            None => Cow::Borrowed(&self.topology),
+        }
+    }
 }
 
 /// The same, where an answer needs a machine.

@@ -28,7 +28,7 @@ pub use overlay::{Health, Overlay};
 pub use route::{Hop, Route, route, widest};
 pub use subnet::{
     Cables, Delivery, ForwardingTable, Generation, NotASignalling, Rates, Routes, Signalling, Subnet,
-    SubnetEnd, SubnetFinding, SubnetHost, SubnetLink, SubnetNode, SubnetNodeKind,
+    SubnetEnd, SubnetFinding, SubnetHost, SubnetLeaf, SubnetLink, SubnetNode, SubnetNodeKind,
 };
 
 /// Diagnostic codes of this crate.

@@ -59,14 +59,13 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         Format::Json => Answer::plain(json::text(&json::show::document(&loaded))),
         Format::Text => Answer { text: show::text(&loaded, catalogue), talk: talk(&loaded), plain: false },
         Format::Svg | Format::Dot | Format::Tree => {
+            let drawing = loaded.drawing(catalogue);
             let title = show::title(&loaded, catalogue);
             let options = weft_topology::draw::Options { title: &title, catalogue: Some(catalogue) };
             let text = match args.format {
-                Format::Svg => weft_topology::draw::svg(&loaded.topology, &options),
-                Format::Dot => weft_topology::draw::dot(&loaded.topology, &options),
-                Format::Tree | Format::Text | Format::Json => {
-                    weft_topology::draw::text(&loaded.topology, &options)
-                }
+                Format::Svg => weft_topology::draw::svg(&drawing, &options),
+                Format::Dot => weft_topology::draw::dot(&drawing, &options),
+                Format::Tree | Format::Text | Format::Json => weft_topology::draw::text(&drawing, &options),
             };
             Answer { text, talk: talk(&loaded), plain: true }
         }

@@ -7,6 +7,7 @@ mod generated;
 mod graph;
 mod hosts;
 mod signalling;
+mod summary;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ pub use check::SubnetFinding;
 pub use forwarding::{Delivery, ForwardingTable, Routes};
 pub use hosts::SubnetHost;
 pub use signalling::{Generation, NotASignalling, Rates, Signalling};
+pub use summary::SubnetLeaf;
 
 /// Switches, adapters and cables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod nccl_graph;
 mod pairs;
 mod pci;
 mod report;
+mod subnet;
 mod weights;
 mod workload;
 
@@ -23,6 +24,7 @@ use log::LogJson;
 use nccl_graph::GraphsJson;
 use pairs::PairTableJson;
 use report::ReportJson;
+use subnet::{ForwardingJson, SubnetJson};
 use weights::WeightsJson;
 use workload::WorkloadJson;
 
@@ -48,6 +50,10 @@ pub struct EvidenceJson {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subnets: Vec<SubnetJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forwarding: Vec<ForwardingJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<WeightsJson>,
 }
 
@@ -62,8 +68,8 @@ impl EvidenceJson {
                 Evidence::Weights(weights) => all.weights.push(WeightsJson::new(weights, place)),
                 Evidence::Host(host) => all.hosts.push(HostJson::new(host, place)),
                 Evidence::Graphs(graphs) => all.graphs.push(GraphsJson::new(graphs, place)),
-                Evidence::Subnet(_) => {}
-                Evidence::Forwarding(_) => {}
+                Evidence::Subnet(subnet) => all.subnets.push(SubnetJson::new(subnet, place)),
+                Evidence::Forwarding(table) => all.forwarding.push(ForwardingJson::new(table, place)),
                 Evidence::Benchmark(table) => all.benchmarks.push(BenchmarkJson::new(table, place)),
                 Evidence::Pairs(table) => all.pair_tables.push(PairTableJson::new(table, place)),
                 Evidence::Hierarchy(hierarchy) => all.hierarchies.push(HierarchyJson::new(hierarchy, place)),

@@ -9,6 +9,7 @@ mod log;
 mod nccl_graph;
 mod pairs;
 mod report;
+mod subnet;
 mod weights;
 mod workload;
 
@@ -17,7 +18,7 @@ use weft_formats::{Evidence, Located};
 
 /// One section for each piece of evidence that has something to show.
 pub fn sections(evidence: &[Located<Evidence>]) -> Vec<String> {
-    evidence.iter().filter_map(section).collect()
+    evidence.iter().filter_map(section).chain(subnet::forwarding(evidence)).collect()
 }
 
 fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
@@ -27,7 +28,8 @@ fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
         Evidence::Weights(weights) => weights::section(weights, place),
         Evidence::Host(host) => host::section(host, place),
         Evidence::Graphs(graphs) => nccl_graph::section(graphs, place),
-        Evidence::Subnet(_) => None,
+        Evidence::Subnet(subnet) => Some(subnet::section(subnet, place)),
+        // All tables make one section, behind the others.
         Evidence::Forwarding(_) => None,
         Evidence::Benchmark(table) => benchmark::section(table, place),
         Evidence::Hierarchy(hierarchy) => Some(hierarchy::section(hierarchy, place)),
