@@ -66,23 +66,22 @@ impl Format for ForwardingTables {
             return Read { diagnostics: vec![finding], ..Read::default() };
         }
         let mut table = of_header(header);
-        let (mut used, mut counted) = (vec![at], None);
+        let (mut used, mut end) = (vec![at], None);
         for (index, line) in part.lines.iter().enumerate().skip(at + 1) {
             match kind(&line.text, true) {
                 RowKind::Entry => match entry(&line.text) {
                     Some(entry) => table.ports.push(entry),
                     None => continue,
                 },
-                RowKind::End => counted = first_number(&line.text),
+                RowKind::End => end = Some(&line.text),
                 RowKind::Title => {}
                 RowKind::Header | RowKind::Other => continue,
             }
             used.push(index);
         }
         let mut diagnostics = Vec::new();
-        if counted != Some(table.ports.len()) {
-            diagnostics.push(cut(&table, counted).at(part.start_at(at)));
-        }
+        diagnostics
+            .extend(cut(&table, end.map(|end| end.as_ref())).map(|finding| finding.at(part.start_at(at))));
         table.ports.sort_unstable();
         table.ports.dedup_by_key(|(lid, _)| *lid);
         let place = part.start_at(at);
@@ -91,17 +90,22 @@ impl Format for ForwardingTables {
     }
 }
 
-fn first_number(text: &str) -> Option<usize> {
-    text.split_whitespace().next()?.parse().ok()
-}
-
-fn cut(table: &ForwardingTable, counted: Option<usize>) -> Diagnostic {
+/// Whether the last line, `13 valid lids dumped`, counts other entries than there are. Without `valid` it counts
+/// the LIDs of the subnet, of which a switch need not know all.
+fn cut(table: &ForwardingTable, end: Option<&str>) -> Option<Diagnostic> {
     let (name, found) = (&table.name, table.ports.len());
-    let message = match counted {
-        Some(counted) => format!("the table of `{name}` has {found} entries, but says that it has {counted}"),
+    let message = match end {
         None => format!("the table of `{name}` ends after {found} entries without its last line"),
+        Some(end) => {
+            let counted: usize = end.split_whitespace().next()?.parse().ok()?;
+            let agrees = if end.contains(" valid ") { counted == found } else { counted >= found };
+            if agrees {
+                return None;
+            }
+            format!("the table of `{name}` has {found} entries, but says that it has {counted}")
+        }
     };
-    Diagnostic::warning(codes::FORWARDING_CUT, message).hint("take it again: `dump_fts > tables.txt`")
+    Some(Diagnostic::warning(codes::FORWARDING_CUT, message).hint("take it again: `dump_fts > tables.txt`"))
 }
 
 /// What a line is.

@@ -2,7 +2,10 @@
 //! `iblinkinfo` and `dump_fts` print is read back and must be what was generated. Skipped where the tools are not
 //! installed (Debian: `ibsim-utils opensm infiniband-diags`).
 
-#![expect(clippy::disallowed_methods, reason = "tests run other programs, read their output and bound their time")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests run other programs, read their output and bound their time"
+)]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,8 +18,8 @@ use weft_base::{Guid, Rate};
 use weft_catalogue::Catalogue;
 use weft_formats::{Evidence, FORMATS, Source, ibsim_net, read};
 use weft_topology::{
-    Delivery, ForwardingTable, Generation, Rates, Routes, Signalling, Subnet, SubnetLink, SubnetNodeKind, build,
-    oneliner,
+    Delivery, ForwardingTable, Generation, Rates, Routes, Signalling, Subnet, SubnetLink, SubnetNodeKind,
+    build, oneliner,
 };
 
 /// 128 hosts of 8 HDR rails: 1,024 adapters; 40 leaves of 26 ports down and 14 up, one to each of 14 spines.

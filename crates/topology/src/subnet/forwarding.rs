@@ -59,7 +59,7 @@ pub enum Delivery {
 pub struct Routes<'a> {
     subnet: &'a Subnet,
     /// Where the cable of each port leads, node by node.
-    far: Vec<BTreeMap<u16, u32>>,
+    far: Vec<Vec<Option<u32>>>,
     /// The table of each node, for switches that have one.
     tables: Vec<Option<&'a ForwardingTable>>,
     owners: BTreeMap<u16, u32>,
@@ -68,7 +68,8 @@ pub struct Routes<'a> {
 impl<'a> Routes<'a> {
     /// Joins tables to switches by their GUIDs.
     pub fn new(subnet: &'a Subnet, tables: impl IntoIterator<Item = &'a ForwardingTable>) -> Self {
-        let mut far = vec![BTreeMap::new(); subnet.nodes.len()];
+        let ports = |node: &super::SubnetNode| vec![None; usize::from(node.ports) + 1];
+        let mut far: Vec<Vec<Option<u32>>> = subnet.nodes.iter().map(ports).collect();
         let mut owners = BTreeMap::new();
         let mut own = |lid: Option<u16>, lmc: u8, node: u32| {
             let count = 1u16.checked_shl(u32::from(lmc)).unwrap_or(1);
@@ -81,7 +82,9 @@ impl<'a> Routes<'a> {
         }
         for link in &subnet.links {
             for (from, to) in link.directions() {
-                far[from.node as usize].insert(from.port, to.node);
+                if let Some(slot) = far[from.node as usize].get_mut(usize::from(from.port)) {
+                    *slot = Some(to.node);
+                }
                 if subnet.node(from).kind != SubnetNodeKind::Switch {
                     own(from.lid, subnet.node(from).lmc, from.node);
                 }
@@ -117,7 +120,7 @@ impl<'a> Routes<'a> {
             return (visited, Delivery::Delivered { node });
         }
         loop {
-            let Some(next) = self.far[here as usize].get(&port).copied() else {
+            let Some(next) = self.far[here as usize].get(usize::from(port)).copied().flatten() else {
                 return (visited, Delivery::Dropped { node: here });
             };
             if next == node || visited.contains(&next) {
