@@ -1,4 +1,5 @@
-//! Tasks for developers: `cargo xtask tidy | codegen | glibc BINARY | dist | instructions BINARY`.
+//! Tasks for developers: `cargo xtask tidy | codegen | glibc BINARY | dist | instructions BINARY |
+//! big-log FILE SIZE`.
 //!
 //! `tidy` holds the rules of the house; each of its checks is also a test of this package, so that
 //! `cargo test` runs them. A check takes text and gives findings, and has a test with bad text: one that
@@ -14,6 +15,7 @@
     reason = "a tool for developers reads the tree and talks to a terminal"
 )]
 
+mod big;
 mod checks;
 mod codegen;
 mod dist;
@@ -38,6 +40,7 @@ usage: cargo xtask TASK
   codegen       write the generated pages of docs/reference
   glibc BINARY  check which glibc a binary needs, and its size
   dist          build the portable binary, completions and manual pages into target/dist
+  big-log FILE SIZE    write a made-up job log of 64 nodes, as large as SIZE (200MB)
   instructions BINARY  count what everyday commands take, where valgrind is
 ";
 
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         ["instructions", binary] => std::path::absolute(binary)
             .map_err(Into::into)
             .and_then(|binary| instructions::run(&binary, &house::root())),
+        ["big-log", path, size] => big::log(Path::new(path), size),
         ["dist"] => dist::run(&house::root()),
         _ => {
             eprint!("{USAGE}");

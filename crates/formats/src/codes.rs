@@ -76,6 +76,9 @@ pub const CODES: &[Code] = &[
     GDR_UNPROVEN,
     GDR_ONE_SIDED,
     LINK_SPEED_HIDDEN,
+    SETTING_UNKNOWN,
+    SETTING_VALUE,
+    SETTINGS_LEFT_OUT,
     COMMAND_REFUSED,
     PORT_NOT_ACTIVE,
     DOCUMENT_DAMAGED,
@@ -487,6 +490,27 @@ pub const LINK_SPEED_HIDDEN: Code = Code {
     explanation: "NCCL read an empty speed of a PCIe link and went on with a default. So it is in virtual machines \
                   that hide the links, and the channels that NCCL chooses then rest on wrong bandwidths. A topology \
                   file with the true speeds (NCCL_TOPO_FILE) mends it.",
+};
+
+/// A variable that NCCL does not have, near one that it has.
+pub const SETTING_UNKNOWN: Code = Code {
+    name: "setting-unknown",
+    explanation: "A variable looks like one of NCCL's but for a slip in its name. NCCL takes no notice of names that \
+                  it does not know, so that the setting has no effect.",
+};
+
+/// A value that the variable cannot have.
+pub const SETTING_VALUE: Code = Code {
+    name: "setting-value",
+    explanation: "A variable of NCCL's has a value that it cannot take. NCCL then uses its default, and says so only \
+                  with NCCL_DEBUG=INFO, or refuses to start.",
+};
+
+/// Variables of an environment that are not about communication.
+pub const SETTINGS_LEFT_OUT: Code = Code {
+    name: "settings-left-out",
+    explanation: "The output of `env` holds variables that have nothing to do with communication. They are left out \
+                  and not shown, since they may hold passwords and tokens.",
 };
 
 /// SYS inside a NUMA node.

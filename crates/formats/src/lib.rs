@@ -50,6 +50,7 @@ mod mlnx_qos;
 mod mlxlink;
 mod nccl_graph;
 mod nccl_log;
+mod nccl_settings;
 mod nccl_tests;
 mod nccl_topology;
 mod netq;
@@ -192,6 +193,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &KubernetesNodes,
     &InfraGraph,
     &Chakra,
+    &nccl_settings::NcclSettings,
     &MachineFile,
     &OneLiner,
     &Lspci,

@@ -269,6 +269,22 @@ const CASES: &[Case] = &[
         "NCCL INFO KV Convert to int : could not find value of '' in dictionary, falling back to 60\n",
         "t:1:1: warning[link-speed-hidden]: the speed of a PCIe link could not be read, so that NCCL assumes a default",
     ),
+    case(
+        "setting-unknown",
+        "export NCCL_IB_GID_IDX=3\n",
+        "t:1:8: warning[setting-unknown]: NCCL knows no variable NCCL_IB_GID_IDX",
+    ),
+    case(
+        "setting-value",
+        "NCCL_P2P_LEVEL=FOO\n",
+        "t:1:1: warning[setting-value]: NCCL_P2P_LEVEL cannot be `FOO`",
+    ),
+    case(
+        "settings-left-out",
+        "NCCL_DEBUG=INFO\nHOME=/\nPWD=/\nTOKEN=x\nPATH=/bin\n",
+        "t:2:1: note[settings-left-out]: 4 lines of an environment are not about communication and were left out, \
+         unshown: they may hold secrets",
+    ),
 ];
 
 fn findings(case: &Case) -> Vec<Diagnostic> {
