@@ -16,6 +16,27 @@ pub const FILE_TOO_LARGE: Code = Code {
         describes the machine.",
 };
 
+/// An archive that ends early or whose sums do not hold.
+pub const ARCHIVE_DAMAGED: Code = Code {
+    name: "archive-damaged",
+    explanation: "An archive ends too early or does not unpack. The files before the damage were read. Copies made in text \
+        mode and transfers that broke off do this.",
+};
+
+/// An archive that would unpack to too much.
+pub const ARCHIVE_TOO_LARGE: Code = Code {
+    name: "archive-too-large",
+    explanation: "An archive holds more than is unpacked into memory. What came first was read. Unpack it and give the files \
+        that matter.",
+};
+
+/// An archive, and no file to write it to.
+pub const OUTPUT_IS_TERMINAL: Code = Code {
+    name: "output-is-terminal",
+    explanation: "The command writes an archive, which no one can read on a terminal. Send it to a file: \
+        `weft gather > case.tar.gz`.",
+};
+
 /// Bytes that are no UTF-8.
 pub const INVALID_UTF8: Code = Code {
     name: "invalid-utf8",
@@ -62,6 +83,9 @@ pub const NOTHING_TO_EXPLAIN: Code = Code {
 pub const CODES: &[Code] = &[
     FILE_UNREADABLE,
     FILE_TOO_LARGE,
+    ARCHIVE_DAMAGED,
+    ARCHIVE_TOO_LARGE,
+    OUTPUT_IS_TERMINAL,
     INVALID_UTF8,
     FILE_UNUSED,
     NO_MACHINE,

@@ -17,8 +17,8 @@ use crate::input::{self, Given};
 /// What the machine is, and what its description leaves open.
 #[derive(Debug, clap::Args)]
 pub struct SourceArgs {
-    /// A file, a folder (every file in it), `-` for standard input, `local` for this machine, a machine in one
-    /// line, or the name of a system; several are joined into one machine
+    /// A file, a folder or an archive (every file in it), `-` for standard input, `local` for this machine, a
+    /// machine in one line, or the name of a system; several are joined into one machine
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<OsString>,
     #[command(flatten)]

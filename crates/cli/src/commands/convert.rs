@@ -14,8 +14,8 @@ use crate::report;
 /// Pictures and JSON are formats of `weft show`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A file, a folder (every file in it), `-` for standard input, a machine in one line, or the name of a
-    /// system; several are joined into one machine
+    /// A file, a folder or an archive (every file in it), `-` for standard input, a machine in one line, or
+    /// the name of a system; several are joined into one machine
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<OsString>,
     #[command(flatten)]

@@ -3,6 +3,7 @@
 mod completions;
 mod convert;
 mod explain;
+mod gather;
 mod man;
 mod predict;
 mod questions;
@@ -29,6 +30,7 @@ enum Command {
     Predict(predict::Args),
     Validate(validate::Args),
     Convert(convert::Args),
+    Gather(gather::Args),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -67,6 +69,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Convert(args)) => convert::run(&args, catalogue()),
+        Some(Command::Gather(args)) => return gather::run(&args).unwrap_or_else(|failure| fail(&failure)),
         Some(Command::Explain(args)) => explain::run(&args, catalogue()),
         Some(Command::Completions(args)) => Ok(completions::run(&args)),
         Some(Command::Man(args)) => man::run(&args),

@@ -11,8 +11,8 @@ use crate::{json, report, show};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = after_help())]
 pub struct Args {
-    /// A file, a folder (every file in it), `-` for standard input, `local` for this machine, a machine in one
-    /// line, or the name of a system; several are joined into one machine
+    /// A file, a folder or an archive (every file in it), `-` for standard input, `local` for this machine, a
+    /// machine in one line, or the name of a system; several are joined into one machine
     #[arg(value_name = "SOURCE", required_unless_present = "list")]
     sources: Vec<OsString>,
     #[command(flatten)]

@@ -1,5 +1,7 @@
 //! From a SOURCE of the command line to text. Each file is read once; nothing else touches the disk.
 
+mod archive;
+
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,6 +11,7 @@ use weft_base::{Diagnostic, Place, nearest};
 use weft_catalogue::Catalogue;
 use weft_formats::Source;
 
+use self::archive::Opened;
 use crate::codes::{FILE_TOO_LARGE, FILE_UNREADABLE, INVALID_UTF8};
 use crate::exit::{Exit, Failure};
 
@@ -26,19 +29,20 @@ pub struct Given {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads what `argument` names: a file, every file of a folder, standard input, or the argument itself.
+/// Reads what `argument` names: a file, every file of an archive or of a folder and of the folders in it, standard
+/// input, or the argument itself.
 pub fn read(argument: &OsStr, catalogue: &Catalogue) -> Result<Vec<Given>, Failure> {
     let name = argument.to_string_lossy().into_owned();
     if name == "-" {
         let bytes = limited(io::stdin().lock(), "-")?;
-        return Ok(vec![decoded(&name, bytes, false)]);
+        return Ok(opened(&name, bytes, false));
     }
     let path = Path::new(argument);
     if path.is_dir() {
         return folder(path);
     }
     if path.exists() {
-        return Ok(vec![file(path, false)?]);
+        return Ok(opened(&name, bytes_of(path)?, false));
     }
     if catalogue.system(&name).is_err() && looks_like_a_path(&name) {
         return Err(missing(path, &name, catalogue));
@@ -48,35 +52,76 @@ pub fn read(argument: &OsStr, catalogue: &Catalogue) -> Result<Vec<Given>, Failu
 
 /// The files of `folder`, in order of their names; hidden files and folders below it are left alone.
 pub fn folder_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    Ok(entries(folder)?.into_iter().filter(|path| path.is_file()).collect())
+}
+
+/// What is in `folder` and not hidden, in order of the names.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let what = format!("read the folder {}", folder.display());
     #[expect(clippy::disallowed_methods, reason = "the command line is where folders are read")]
     let entries = fs::read_dir(folder).map_err(|error| unreadable(&what, folder, &error))?;
-    let mut files: Vec<PathBuf> = entries
+    let mut found: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.is_file() && !file_name(path).starts_with('.'))
+        .filter(|path| !file_name(path).starts_with('.'))
         .collect();
-    files.sort();
-    Ok(files)
+    found.sort();
+    Ok(found)
 }
 
 /// The bytes of a file, as text; wrong UTF-8 is replaced and diagnosed.
 pub fn file(path: &Path, from_folder: bool) -> Result<Given, Failure> {
+    Ok(decoded(&path.display().to_string(), bytes_of(path)?, from_folder))
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = path.display().to_string();
     let opened = File::open(path).map_err(|error| unreadable(&format!("read {name}"), path, &error))?;
     if opened.metadata().is_ok_and(|metadata| metadata.len() > SIZE_MAX) {
         return Err(too_large(&name));
     }
-    Ok(decoded(&name, limited(opened, &name)?, from_folder))
+    limited(opened, &name)
 }
 
+/// The file itself, or the files of the archive that it is.
+fn opened(name: &str, bytes: Vec<u8>, from_folder: bool) -> Vec<Given> {
+    match archive::open(name, bytes) {
+        Opened::Plain(bytes) => vec![decoded(name, bytes, from_folder)],
+        Opened::Files(mut files, findings) => {
+            if files.is_empty() {
+                // Someone has to say why nothing came.
+                files.push(decoded(name, Vec::new(), from_folder));
+            }
+            for given in &mut files {
+                given.from_folder |= from_folder;
+            }
+            if let Some(first) = files.first_mut() {
+                first.diagnostics.extend(findings);
+            }
+            files
+        }
+    }
+}
+
+/// All files of a folder and of the folders in it, one level deep: `case/node-3/topo.txt`.
 fn folder(path: &Path) -> Result<Vec<Given>, Failure> {
-    let files = folder_files(path)?;
+    let mut files = Vec::new();
+    for entry in entries(path)? {
+        if entry.is_file() {
+            files.push(entry);
+        } else if entry.is_dir() {
+            files.extend(folder_files(&entry)?);
+        }
+    }
     if files.is_empty() {
         let why = Diagnostic::error(FILE_UNREADABLE, format!("the folder {} holds no file", path.display()))
             .hint("name a folder with the output of `nvidia-smi topo -m` in it");
         return Err(Failure::new(Exit::BadInput, format!("read the folder {}", path.display()), why));
     }
-    files.iter().map(|path| file(path, true)).collect()
+    let mut given = Vec::new();
+    for file in files {
+        given.extend(opened(&file.display().to_string(), bytes_of(&file)?, true));
+    }
+    Ok(given)
 }
 
 fn limited(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
