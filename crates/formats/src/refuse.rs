@@ -37,8 +37,8 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ),
     (
         "ROCm System Management Interface",
-        "this is output of rocm-smi, which cannot be read yet",
-        "describe the machine in one line or in a machine file",
+        "this is output of rocm-smi, which does not say how the GPUs are joined",
+        "paste the output of `rocm-smi --showtopo`",
     ),
     (
         "Legend:",

@@ -228,6 +228,15 @@ fn assume(weights: &WeightMatrix, matrix: &Matrix, out: &mut Inferred) {
         let why = "the tables do not say what joins the GPUs";
         out.assumed.push(Assumption::new("GPU", "PCIe place", "a root port each", why));
     }
+    let foreign = weights
+        .links
+        .iter()
+        .flatten()
+        .find(|word| !matches!(word.as_str(), "XGMI" | "PCIE") && word.parse::<ReportedClass>().is_err());
+    if let Some(word) = foreign {
+        let why = format!("{word} and its like are links whose rate is not known here");
+        out.assumed.push(Assumption::new("GPU", "links besides PCIe", "left out", why));
+    }
     let knows_numa = (0..count).any(|gpu| numa(weights, gpu).is_some() || weights.cpus.get(gpu).is_some());
     if !knows_numa && !pairs(count).any(|(a, b)| placed(matrix.class(a, b))) {
         let why = "the tables do not list NUMA nodes";
