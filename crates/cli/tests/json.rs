@@ -223,11 +223,11 @@ fn topology_and_graph_files_of_nccl_are_shown_whole() {
     let document = show(&["examples/formats/nccl-topology/server.xml"]);
     let host = &document["hosts"][0];
     let devices = host["devices"].as_array().unwrap();
-    assert_eq!((devices.len(), devices[2]["address"].as_str()), (16, Some("0000:05:00.0")));
+    assert_eq!((devices.len(), devices[2]["address"].as_str()), (20, Some("0000:05:00.0")));
     assert_eq!(devices[2]["parent"], "0000:03:00.0");
     assert_eq!(devices[2]["gpus"][0]["sm"], 80);
     // 200,000 Mb/s.
-    assert_eq!(devices[3]["adapters"][0]["rate_bytes_per_s"], 25_000_000_000_u64);
+    assert_eq!(devices[4]["adapters"][0]["rate_bytes_per_s"], 25_000_000_000_u64);
     let link = &host["gpu_links"][0];
     assert_eq!((&link["kind"], &link["count"]), (&Value::from("switch"), &Value::from(2)));
     let document = show(&["examples/formats/nccl-graph/rings.xml"]);

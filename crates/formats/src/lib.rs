@@ -108,6 +108,7 @@ pub use ibnodes::Ibnodes;
 pub use ibsim::{IbsimNet, IbsimWriter, ibsim_net};
 pub use infer::{Inferred, infer, machine_of};
 pub use infragraph::InfraGraph;
+pub use infer::{Inferred, InferredHost, infer, machine_of, machine_of_host};
 pub use instance_topology::InstanceTopology;
 pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
 pub use kubernetes_nodes::KubernetesNodes;

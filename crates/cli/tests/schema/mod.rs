@@ -89,7 +89,6 @@ fn is_a(value: &Value, wanted: &Value) -> bool {
         "array" => value.is_array(),
         "boolean" => value.is_boolean(),
         "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
         "integer" => value.is_u64() || value.is_i64(),
         "number" => value.is_number(),
         "null" => value.is_null(),

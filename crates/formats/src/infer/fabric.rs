@@ -57,7 +57,7 @@ impl Links {
 }
 
 /// The links of one GPU that can tie it to others.
-fn links_of(gpu: &Gpu) -> u16 {
+pub(super) fn links_of(gpu: &Gpu) -> u16 {
     let own = gpu.fabric.as_ref().map(|fabric| fabric.count.value);
     let bridged = gpu.bridges.iter().filter(|bridge| bridge.carries_data).map(|bridge| bridge.links).max();
     own.or(bridged).unwrap_or(0)
@@ -164,7 +164,12 @@ fn is_switched(links: &Links, gpu: Option<&Gpu>) -> bool {
 }
 
 /// The switches of the best-known system with that GPU, else as many as the links need.
-fn switches(link: &str, gpu: Option<&Gpu>, links: &Links, catalogue: &Catalogue) -> Option<Fabric> {
+pub(super) fn switches(
+    link: &str,
+    gpu: Option<&Gpu>,
+    links: &Links,
+    catalogue: &Catalogue,
+) -> Option<Fabric> {
     let known = gpu.and_then(|gpu| known_switches(gpu, links, catalogue));
     known.or_else(|| {
         let fits = |switch: &&Switch| switch.kind == SwitchKind::GpuFabric && switch.link == link;
@@ -197,7 +202,7 @@ fn joins(switch: &Switch, switches: u16, gpus: usize, links: u16) -> bool {
 }
 
 /// The kind of NVLink for a GPU that is not known: counts grew with each generation.
-fn assumed_link(most: u16, out: &mut Inferred) -> String {
+pub(super) fn assumed_link(most: u16, out: &mut Inferred) -> String {
     let name = match most {
         0..=6 => "nvlink2",
         7..=12 => "nvlink3",

@@ -121,6 +121,16 @@ pub(super) fn reference<'c>(gpu: &Gpu, links: &Links, catalogue: &'c Catalogue) 
     })
 }
 
+/// The best-known system of so many GPUs of that very model.
+pub(super) fn system_of<'c>(gpu: &Gpu, gpus: usize, catalogue: &'c Catalogue) -> Option<&'c Machine> {
+    let is_it = |system: &&Machine| {
+        let total: u16 = system.gpus.iter().map(|group| group.count).sum();
+        usize::from(total) == gpus && system.gpus.iter().all(|group| group.model.as_ref() == Some(&gpu.name))
+    };
+    let maker = |system: &Machine| ["dgx", "hgx"].iter().position(|maker| system.name.starts_with(maker));
+    catalogue.systems.iter().filter(is_it).min_by_key(|system| maker(system).unwrap_or(2))
+}
+
 /// The most links between two GPUs of a system.
 fn links_of_system(system: &Machine, gpu: &Gpu) -> u16 {
     let own = gpu.fabric.as_ref().map_or(0, |fabric| fabric.count.value);

@@ -3,6 +3,7 @@
 
 mod fabric;
 mod guess;
+mod host;
 mod tree;
 mod weights;
 
@@ -10,6 +11,7 @@ use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Gpu, GpuGroup, Machine, NicGroup};
 use weft_topology::Assumption;
 
+pub use host::{InferredHost, machine_of_host};
 pub use weights::machine_of;
 
 use crate::infer::fabric::Links;

@@ -9,7 +9,7 @@ use super::{Case, Overrides};
 use crate::codes;
 use crate::evidence::{Evidence, WeightMatrix};
 use crate::format::Located;
-use crate::infer::{infer, machine_of};
+use crate::infer::{InferredHost, infer, machine_of, machine_of_host};
 use crate::matrix::{EndKind, Matrix};
 
 /// Sets the machine of `case`, its labels and what was assumed: a description counts before a matrix, a matrix
@@ -45,6 +45,12 @@ pub(super) fn settle(
         if overrides.nic.is_some() {
             diagnostics.push(unused("--nic", "the input has no NIC"));
         }
+    } else if let Some(found) = of_host(&case.evidence, overrides, catalogue) {
+        case.machine = Some(found.inferred.machine);
+        case.assumed = found.inferred.assumed;
+        diagnostics.extend(found.inferred.diagnostics);
+        (case.gpu_labels, case.nic_labels) = (found.gpu_labels, found.nic_labels);
+        case.observed.extend(found.observed);
     } else if let Some(peers) = case.peers.first() {
         case.gpu_labels.clone_from(&peers.value.ends);
         case.machine = Some(only_gpus(&case.gpu_labels, overrides));
@@ -76,6 +82,18 @@ fn tables(
         }
     }
     best.map(|(_, weights)| weights)
+}
+
+/// The machine of the first host that has GPUs or NICs.
+fn of_host(
+    evidence: &[Located<Evidence>],
+    overrides: &Overrides,
+    catalogue: &Catalogue,
+) -> Option<InferredHost> {
+    evidence.iter().find_map(|Located { value, place }| {
+        let Evidence::Host(host) = value else { return None };
+        machine_of_host(host, &place.file, overrides, catalogue)
+    })
 }
 
 fn labels(matrix: &Matrix, kind: EndKind) -> Vec<String> {
