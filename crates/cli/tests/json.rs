@@ -52,6 +52,14 @@ fn logs_of_nccl_hold_to_the_schema() {
     assert_eq!(log["connections"].as_array().unwrap().len(), 5);
 }
 
+/// Whatever machine this test runs on; one without anything to read is refused, in the same form.
+#[test]
+fn this_machine_holds_to_the_schema() {
+    let output = run(&["show", "local", "--format", "json"], b"");
+    checked("show.json", &String::from_utf8(output.stdout).unwrap());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}", output.status);
+}
+
 #[test]
 fn a_matrix_gives_one_pair_per_cell() {
     let document = show(&["examples/topo/dgx-a100.txt"]);

@@ -51,12 +51,10 @@ pub(crate) fn read(files: &dyn Files, probe: &mut Probe) {
         }
         probe.records.push(record);
         probe.host.os_devices.push(OsDevice { name, kind: OsDeviceKind::Network, device, line: 0 });
-        match device.and_then(|index| probe.host.devices.get_mut(index)) {
-            Some(device) => device.roles.push(DeviceRole::Adapter(seen)),
-            None => {
-                let bond = VirtualAdapter { adapter: seen, numa: None, line: 0 };
-                probe.host.virtual_adapters.push(bond);
-            }
+        if let Some(device) = device.and_then(|index| probe.host.devices.get_mut(index)) {
+            device.roles.push(DeviceRole::Adapter(seen));
+        } else {
+            probe.host.virtual_adapters.push(VirtualAdapter { adapter: seen, numa: None, line: 0 });
         }
     }
 }

@@ -161,10 +161,9 @@ fn links(gpu: &NvmlGpu, index: usize, probe: &mut Probe) {
         };
         let end = match link.remote {
             Some(NvmlRemote::Gpu(address)) => at(address),
-            Some(NvmlRemote::Switch(Some(address))) => match at(address) {
-                GpuLinkEnd::Address(_) => GpuLinkEnd::Switch,
-                known => known,
-            },
+            Some(NvmlRemote::Switch(Some(address))) => {
+                index_of(probe, address).map_or(GpuLinkEnd::Switch, GpuLinkEnd::Device)
+            }
             Some(NvmlRemote::Switch(None)) => GpuLinkEnd::Switch,
             Some(NvmlRemote::Cpu) => GpuLinkEnd::Cpu(probe.host.devices[index].numa),
             None => continue,

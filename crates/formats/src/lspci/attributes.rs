@@ -11,16 +11,20 @@ use crate::ranges::short;
 
 /// Keys whose lines are taken even where the indentation was lost.
 const KEYS: &[&str] = &[
-    "Subsystem: ",
     "Physical Slot: ",
     "NUMA node: ",
     "IOMMU group: ",
     "Control: I/O",
     "Status: Cap",
-    "Latency: ",
+    "Latency: 0",
     "Interrupt: pin",
     "Bus: primary",
-    "Region ",
+    "Region 0: ",
+    "Region 1: ",
+    "Region 2: ",
+    "Region 3: ",
+    "Region 4: ",
+    "Region 5: ",
     "Capabilities: [",
     "DevCap:",
     "DevCtl:",

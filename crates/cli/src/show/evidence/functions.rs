@@ -60,7 +60,7 @@ pub(super) fn table(host: &Host) -> String {
     }
     let mut lines = table.lines();
     if shown.len() > FUNCTIONS_MAX {
-        lines.push_str(&format!("  and {} more\n", shown.len() - FUNCTIONS_MAX));
+        lines.extend(["  and ", &(shown.len() - FUNCTIONS_MAX).to_string(), " more\n"]);
     }
     lines
 }
