@@ -192,7 +192,7 @@ fn read_all(
     for Given { source, from_folder, diagnostics: found } in given {
         let reading = weft_formats::read(&source, catalogue, forced);
         // Where all of it is no text, a wrong byte is no news.
-        if reading.diagnostics.iter().all(|finding| finding.code.name != "not-text") {
+        if !reading.is_binary && reading.diagnostics.iter().all(|finding| finding.code.name != "not-text") {
             diagnostics.extend(found);
         }
         if from_folder && reading.evidence.is_empty() {

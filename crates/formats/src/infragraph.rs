@@ -87,7 +87,7 @@ struct Reader<'p, 'l> {
 
 impl Reader<'_, '_> {
     fn read(&mut self, root: &Node<'_>) {
-        self.found.name = root.text_at(&["name"]).unwrap_or("").to_owned();
+        self.found.name = text(root, "name");
         self.found.links = links(root);
         let devices = items(root, "devices");
         for device in devices {
@@ -232,15 +232,14 @@ impl Reader<'_, '_> {
             }
             _ => None,
         };
-        match found.filter(|(first, end, step)| *step > 0 && first <= end && *end <= all) {
-            Some((first, end, step)) => (end - first).div_ceil(step).into(),
-            None => {
-                let message = format!("`{}` goes beyond the {all} that there are", ranges::short(text));
-                let hint = "a slice is written `nic[3]`, `nic[0:8]` or `nic[0:8:2]`; its end is not in it";
-                self.find(Diagnostic::warning(SLICE, message).hint(hint), node);
-                0
-            }
-        }
+        let fitting = found.filter(|(first, end, step)| *step > 0 && first <= end && *end <= all);
+        let Some((first, end, step)) = fitting else {
+            let message = format!("`{}` goes beyond the {all} that there are", ranges::short(text));
+            let hint = "a slice is written `nic[3]`, `nic[0:8]` or `nic[0:8:2]`; its end is not in it";
+            self.find(Diagnostic::warning(SLICE, message).hint(hint), node);
+            return 0;
+        };
+        (end - first).div_ceil(step).into()
     }
 }
 

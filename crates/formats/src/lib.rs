@@ -217,6 +217,8 @@ pub struct Reading {
     pub evidence: Vec<Located<Evidence>>,
     /// What is wrong, and which lines were not used.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether a format that is no text took the bytes as they are.
+    pub is_binary: bool,
 }
 
 impl Reading {
@@ -237,13 +239,13 @@ pub fn read(source: &Source, catalogue: &Catalogue, forced: Option<&str>) -> Rea
         return reading;
     }
     if let Some(finding) = refuse::unreadable(source) {
-        return Reading { evidence: Vec::new(), diagnostics: vec![finding] };
+        return Reading { diagnostics: vec![finding], ..Reading::default() };
     }
     let lines = text::lines(source);
     let pieces = match forced.map(|name| split::format(name).ok_or(name)) {
         None => split::pieces(source, &lines, FORMATS),
         Some(Ok(format)) => split::forced(source, &lines, format),
-        Some(Err(name)) => return Reading { evidence: Vec::new(), diagnostics: vec![unknown_format(name)] },
+        Some(Err(name)) => return Reading { diagnostics: vec![unknown_format(name)], ..Reading::default() },
     };
     let mut reading = Reading::default();
     let mut left = Vec::new();
@@ -275,7 +277,7 @@ fn read_bytes(source: &Source, forced: Option<&str>) -> Option<Reading> {
     let mut asked = FORMATS.iter().filter(|format| forced.is_none_or(|name| name == format.name()));
     let Read { evidence, diagnostics, .. } =
         asked.find_map(|format| format.read_bytes(&source.name, &source.bytes))?;
-    Some(Reading { evidence, diagnostics })
+    Some(Reading { evidence, diagnostics, is_binary: true })
 }
 
 fn unknown_format(name: &str) -> Diagnostic {

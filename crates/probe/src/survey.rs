@@ -40,7 +40,7 @@ pub fn survey(files: &dyn Files, nvml: &dyn Nvml) -> Reading {
             evidence.push(located(Evidence::Report(Box::new(report))));
         }
     }
-    Reading { evidence, diagnostics }
+    Reading { evidence, diagnostics, is_binary: false }
 }
 
 /// Where facts come from that stand in no text.

@@ -36,7 +36,9 @@ fn pieces(text: &str) -> Vec<(String, usize)> {
 
 fn one(document: &Node<'_>, trace: &mut Trace) {
     for key in ["workload_graph", "nodes"] {
-        document.get(key).map_or(&[][..], Node::items).iter().for_each(|item| node(item, trace));
+        for item in document.get(key).map_or(&[][..], Node::items) {
+            node(item, trace);
+        }
     }
     for key in ["version", "schema"] {
         if let Some(version) = document.text_at(&[key]).filter(|_| trace.workload.version.is_empty()) {
@@ -48,7 +50,7 @@ fn one(document: &Node<'_>, trace: &mut Trace) {
 
 fn node(item: &Node<'_>, trace: &mut Trace) {
     let any = |keys: &[&str]| keys.iter().find_map(|key| item.get(key));
-    let number = |keys: &[&str]| any(keys).and_then(|node| node.number::<u64>());
+    let number = |keys: &[&str]| any(keys).and_then(Node::number::<u64>);
     let (Some(id), Some(kind)) = (number(&["id", "Id"]), any(&["type", "NodeType"]).and_then(kind)) else {
         return;
     };
@@ -58,16 +60,16 @@ fn node(item: &Node<'_>, trace: &mut Trace) {
         own.entries().iter().find(|(key, _)| key.text() != Some("name")).map(|(_, value)| value)
     };
     let value = |name: &str| item.get(name).or_else(|| attribute(name));
-    let depends = ["ctrlDeps", "ctrl_deps", "dataDeps", "data_deps"]
-        .iter()
-        .flat_map(|key| item.get(key).map_or(&[][..], Node::items))
-        .filter_map(Node::number)
-        .collect();
+    let ids = |keys: [&str; 2]| -> Vec<u64> {
+        let lists = keys.iter().flat_map(|key| item.get(key).map_or(&[][..], Node::items));
+        lists.filter_map(Node::number).collect()
+    };
     trace.add(TraceNode {
         id,
         name: any(&["name", "Name"]).and_then(Node::text).unwrap_or(""),
         kind,
-        depends,
+        depends: ids(["dataDeps", "data_deps"]),
+        controls: ids(["ctrlDeps", "ctrl_deps"]),
         microseconds: number(&["durationMicros", "duration_micros", "runtime"]).unwrap_or(0),
         is_host: value("is_cpu_op").map(Node::is_true),
         collective: value("comm_type").and_then(Node::number),

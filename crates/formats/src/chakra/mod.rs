@@ -90,13 +90,11 @@ impl Format for Chakra {
         let mut damage = None;
         while !rest.is_empty() {
             let offset = bytes.len() - rest.len();
-            match next(&mut rest).and_then(|message| Node::decode(message).ok()) {
-                Some(node) => trace.add(used(&node)),
-                None => {
-                    damage = Some(offset);
-                    break;
-                }
-            }
+            let Some(node) = next(&mut rest).and_then(|message| Node::decode(message).ok()) else {
+                damage = Some(offset);
+                break;
+            };
+            trace.add(used(&node));
         }
         let (workload, mut diagnostics) = trace.finish(self.name());
         diagnostics.extend(damage.map(|offset| {
@@ -130,7 +128,8 @@ fn used(node: &Node) -> TraceNode<'_> {
         id: node.id,
         name: &node.name,
         kind: usize::try_from(node.kind).unwrap_or(0),
-        depends: node.ctrl_deps.iter().chain(&node.data_deps).copied().collect(),
+        depends: node.data_deps.clone(),
+        controls: node.ctrl_deps.clone(),
         microseconds: node.duration_micros,
         is_host: attribute("is_cpu_op").and_then(|own| own.flag.or(own.number().map(|number| number != 0))),
         collective: number("comm_type"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_base::{Bytes, Diagnostic, Span};
+use weft_base::{Bytes, Diagnostic, Severity, Span};
 
 use crate::codes;
 use crate::evidence::{Workload, WorkloadCollective, WorkloadCount, WorkloadNodeKind};
@@ -33,7 +33,10 @@ pub(super) struct TraceNode<'n> {
     pub id: u64,
     pub name: &'n str,
     pub kind: usize,
+    /// Nodes whose results it needs.
     pub depends: Vec<u64>,
+    /// Nodes that call or order it.
+    pub controls: Vec<u64>,
     pub microseconds: u64,
     /// `None` where the trace does not say; then it counts as the accelerator's.
     pub is_host: Option<bool>,
@@ -42,17 +45,21 @@ pub(super) struct TraceNode<'n> {
     pub group: Option<String>,
 }
 
+/// Number in Chakra, size and group.
+type CollectiveKey = (Option<u64>, Option<u64>, Option<String>);
+
 /// A trace in the making.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     pub workload: Workload,
     counts: [(u64, u64); 8],
-    collectives: BTreeMap<(Option<u64>, Option<u64>, Option<String>), usize>,
+    collectives: BTreeMap<CollectiveKey, usize>,
     times: Vec<u64>,
     compute: [u64; 2],
     communication: u64,
     ids: Vec<u64>,
     depends: Vec<u64>,
+    controls: Vec<u64>,
     /// Where the dependencies of each node end.
     ends: Vec<usize>,
 }
@@ -89,6 +96,7 @@ impl Trace {
         }
         self.ids.push(node.id);
         self.depends.extend(node.depends);
+        self.controls.extend(node.controls);
         self.ends.push(self.depends.len());
     }
 
@@ -126,7 +134,7 @@ impl Trace {
         let diagnostics = self.check();
         let mut workload = self.workload;
         workload.format = format;
-        workload.is_complete = diagnostics.is_empty();
+        workload.is_complete = diagnostics.iter().all(|finding| finding.severity == Severity::Note);
         let counts = WorkloadNodeKind::ALL.iter().zip(self.counts).filter(|(_, (count, _))| *count > 0);
         workload.counts = counts
             .map(|(kind, (count, time))| WorkloadCount { kind: *kind, count, time: span(time) })
@@ -136,7 +144,7 @@ impl Trace {
         }
         [workload.compute_time, workload.host_time] = self.compute.map(span);
         workload.communication_time = span(self.communication);
-        workload.dependencies = self.depends.len() as u64;
+        workload.dependencies = (self.depends.len() + self.controls.len()) as u64;
         (workload, diagnostics)
     }
 
@@ -180,7 +188,14 @@ impl Trace {
             ));
         }
         let hint = "a replay of this trace would not end";
-        found.into_iter().map(|message| Diagnostic::warning(codes::TRACE_GRAPH, message).hint(hint)).collect()
+        let absent = self.controls.iter().filter(|id| position(**id).is_none()).count();
+        let callers = (absent > 0).then(|| {
+            let message = format!("{absent} control dependencies are on nodes that are not there, as on callers that were not recorded");
+            Diagnostic::note(codes::TRACE_GRAPH, message)
+        });
+        let warnings =
+            found.into_iter().map(|message| Diagnostic::warning(codes::TRACE_GRAPH, message).hint(hint));
+        warnings.chain(callers).collect()
     }
 }
 

@@ -121,12 +121,11 @@ impl Infrastructure {
         for component in components {
             let all = count.saturating_mul(component.count.into());
             let inner = self.devices.iter().position(|device| device.name == component.name);
-            match inner.filter(|_| component.kind == "device" && depth < DEPTH_MAX) {
-                Some(inner) => self.add(inner, all, depth + 1, totals),
-                None => {
-                    let total = totals.entry(component.kind.clone()).or_insert(0);
-                    *total = total.saturating_add(all);
-                }
+            if let Some(inner) = inner.filter(|_| component.kind == "device" && depth < DEPTH_MAX) {
+                self.add(inner, all, depth + 1, totals);
+            } else {
+                let total = totals.entry(component.kind.clone()).or_insert(0);
+                *total = total.saturating_add(all);
             }
         }
     }

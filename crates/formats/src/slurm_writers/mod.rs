@@ -135,10 +135,12 @@ fn cleaned(name: &str, seen: &mut BTreeSet<String>) -> String {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
     let base: String = name.trim().chars().map(plain).collect();
     let base = if base.is_empty() { "unnamed".to_owned() } else { base };
-    let free = |seen: &BTreeSet<String>| {
-        (2..).map(|number| format!("{base}-{number}")).find(|name| !seen.contains(name))
-    };
-    let name = if seen.contains(&base) { free(seen).unwrap_or_default() } else { base.clone() };
+    let mut name = base.clone();
+    let mut number = 2;
+    while seen.contains(&name) {
+        name = format!("{base}-{number}");
+        number += 1;
+    }
     seen.insert(name.clone());
     name
 }
