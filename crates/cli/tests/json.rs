@@ -35,6 +35,11 @@ fn every_example_and_system_holds_to_the_schema() {
     for entry in fs::read_dir(root().join("examples/topo")).unwrap() {
         show(&[&entry.unwrap().path().to_string_lossy()]);
     }
+    for folder in fs::read_dir(root().join("examples/formats")).unwrap() {
+        for entry in fs::read_dir(folder.unwrap().path()).unwrap() {
+            show(&[&entry.unwrap().path().to_string_lossy()]);
+        }
+    }
     for system in &weft_catalogue::Catalogue::embedded().systems {
         show(&[&system.name]);
     }
