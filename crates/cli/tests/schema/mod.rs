@@ -105,6 +105,9 @@ fn matches(pattern: &str, text: &str) -> bool {
             text.parse::<weft_topology::ReportedClass>().is_ok()
                 || ["OK", "CNS", "GNS", "TNS", "NS", "DR", "U"].contains(&text)
         }
+        "^0x[0-9a-f]{16}$" => text.strip_prefix("0x").is_some_and(|digits| {
+            digits.len() == 16 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        }),
         other => panic!("the pattern `{other}` is not checked"),
     }
 }
