@@ -37,8 +37,8 @@ pub struct OpenArgs {
     /// The CPU model, where the input does not say it: `epyc-rome`
     #[arg(long, value_name = "NAME")]
     pub cpu: Option<String>,
-    /// Read the input as this format instead of recognising it
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names())]
+    /// Read the input as this format instead of recognising it; `weft show --list formats` names them
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
     pub forced: Option<String>,
 }
 
