@@ -84,6 +84,7 @@ pub const CODES: &[Code] = &[
     DOCUMENT_DAMAGED,
     OVERRIDE_UNUSED,
     LINK_DEGRADED,
+    CLASSES_CONTRADICTED,
     NVLINK_DOWN,
     XML_DAMAGED,
 ];
@@ -571,4 +572,12 @@ pub const XML_DAMAGED: Code = Code {
     explanation: "A document is not well-formed XML: it is cut, a tag is not closed, an attribute stands twice or \
                   has no quotes. What is clear was mended and read: open elements are closed where the text ends, \
                   tags that close nothing are left out. The program that the file is for would refuse it.",
+};
+
+/// Two outputs that give one pair two classes.
+pub const CLASSES_CONTRADICTED: Code = Code {
+    name: "classes-contradicted",
+    explanation: "A matrix and a list of PCI devices (a topology file, hwloc, lspci, this machine) are of hosts with as many \
+                  GPUs, but give a pair different classes. Either they are of two machines, or one of them was made where \
+                  switches or sockets are hidden. The matrix was believed; the list still tells models and lanes.",
 };

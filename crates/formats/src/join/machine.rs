@@ -5,7 +5,7 @@ use weft_catalogue::{Catalogue, GpuGroup, Machine};
 use weft_topology::Assumption;
 
 use super::overrides::{fill, unused};
-use super::{Case, Overrides};
+use super::{Case, Overrides, beside};
 use crate::codes;
 use crate::evidence::{Evidence, WeightMatrix};
 use crate::format::Located;
@@ -23,11 +23,19 @@ pub(super) fn settle(
 ) {
     if let Some(described) = described {
         if let Some(matrix) = &case.matrix {
-            diagnostics.push(beside(&described, &matrix.value).at(matrix.place.clone()));
+            diagnostics.push(surplus(&described, &matrix.value).at(matrix.place.clone()));
         }
         case.machine = Some(fill(described, overrides, diagnostics));
     } else if let Some(matrix) = &case.matrix {
-        let inferred = infer(&matrix.value, overrides, catalogue);
+        let beside = of_host(&case.evidence, overrides, catalogue).filter(|host| !host.gpu_labels.is_empty());
+        let inferred = match beside {
+            Some(host) => {
+                let both = beside::join(matrix, host, overrides, catalogue);
+                case.observed.extend(both.observed);
+                both.inferred
+            }
+            None => infer(&matrix.value, overrides, catalogue),
+        };
         case.machine = Some(inferred.machine);
         case.assumed = inferred.assumed;
         diagnostics.extend(inferred.diagnostics);
@@ -101,7 +109,7 @@ fn labels(matrix: &Matrix, kind: EndKind) -> Vec<String> {
 }
 
 /// What becomes of a matrix beside a description: it is shown if it can be of the same machine.
-fn beside(described: &Machine, matrix: &Matrix) -> Diagnostic {
+fn surplus(described: &Machine, matrix: &Matrix) -> Diagnostic {
     let gpus: usize = described.gpus.iter().map(|group| usize::from(group.count)).sum();
     let nics: usize = described.nics.iter().map(|group| usize::from(group.count)).sum();
     let (rows, more) = (matrix.of_kind(EndKind::Gpu).count(), matrix.of_kind(EndKind::Nic).count());

@@ -1,5 +1,6 @@
 //! Parts joined into a case: one machine, what was reported of it, and what had to be assumed.
 
+mod beside;
 mod machine;
 mod observed;
 mod overrides;

@@ -1,0 +1,81 @@
+//! Several outputs of one machine are joined: `examples/case` has a matrix, `lspci`, `ibstat` and `ibnetdiscover`
+//! of a host whose second GPU runs on half its lanes and whose adapter runs at half its rate.
+
+use std::fs;
+
+use weft_base::Diagnostic;
+use weft_catalogue::Catalogue;
+use weft_formats::{Case, Overrides, Seen, Source, join, read};
+
+#[expect(clippy::disallowed_methods, reason = "tests read examples from disk")]
+fn case(files: &[&str], change: impl Fn(String) -> String) -> (Case, Vec<Diagnostic>) {
+    let mut evidence = Vec::new();
+    for file in files {
+        let path = format!("{}/../../examples/case/{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = change(fs::read_to_string(path).unwrap());
+        let reading = read(&Source::file(*file, text), Catalogue::embedded(), None);
+        assert!(!reading.failed(), "{file}: {:?}", reading.diagnostics);
+        evidence.extend(reading.evidence);
+    }
+    join(evidence, &Overrides::default(), Catalogue::embedded())
+}
+
+#[test]
+fn a_list_of_devices_gives_the_matrix_models_and_lanes() {
+    let (case, diagnostics) = case(&["topo.txt", "lspci.txt"], |text| text);
+    let machine = case.machine.unwrap();
+    assert_eq!(machine.gpus[0].model.as_deref(), Some("l40s"));
+    assert_eq!(machine.gpus[0].count, 2);
+    assert!(case.assumed.iter().all(|one| one.subject != "GPU" || one.what != "model"), "{:?}", case.assumed);
+    let seen: Vec<_> =
+        case.observed.iter().map(|one| (one.seen, one.place.file.as_str(), one.place.line)).collect();
+    assert_eq!(seen.len(), 1);
+    assert_eq!((seen[0].0, seen[0].1), (Seen::GpuLanes(1, 8), "lspci.txt"));
+    assert_eq!(diagnostics, Vec::new());
+}
+
+#[test]
+fn an_adapter_runs_what_its_port_says_and_is_tied_to_its_switch() {
+    let files = ["topo.txt", "lspci.txt", "ibstat.txt", "ibnetdiscover.txt"];
+    let (case, _) = case(&files, |text| text);
+    let machine = case.machine.unwrap();
+    let link = Catalogue::embedded().link(machine.nics[0].link.as_deref().unwrap()).unwrap();
+    // 100 Gb/s, be it as EDR or as HDR on two lanes.
+    assert_eq!((link.rate(1).get(), link.name.starts_with("infiniband-")), (12_500_000_000, true));
+    let tie = &case.ties[0];
+    assert_eq!((tie.nic, tie.port.adapter.as_str(), tie.switch_port), (Some(0), "mlx5_0", 12));
+    assert!(tie.switch.contains("leaf-1"), "{}", tie.switch);
+}
+
+#[test]
+fn a_list_of_another_machine_is_not_used() {
+    // Without the last GPU and the NIC the list has one GPU, the matrix two.
+    let cut = |text: String| match text.split_once("0000:3c:00.0") {
+        Some((before, _)) => before.to_owned(),
+        None => text,
+    };
+    let (case, diagnostics) = case(&["topo.txt", "lspci.txt"], cut);
+    assert_eq!(case.machine.unwrap().gpus[0].model, None);
+    assert_eq!(diagnostics[0].code.name, "machine-surplus");
+}
+
+#[test]
+fn a_tree_that_contradicts_the_matrix_is_named() {
+    let topology = r#"<system version="1">
+<cpu numaid="0" affinity="ffffffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+<pci busid="0000:3b:00.0" class="0x030200" vendor="0x10de" device="0x26b9" link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="0" sm="89" rank="0" gdr="1"/></pci>
+<pci busid="0000:3c:00.0" class="0x030200" vendor="0x10de" device="0x26b9" link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="1" sm="89" rank="1" gdr="1"/></pci>
+<pci busid="0000:3d:00.0" class="0x020700" vendor="0x15b3" device="0x101b" link_speed="16.0 GT/s PCIe" link_width="16"><nic><net name="mlx5_0" dev="0" speed="200000" port="1" guid="0x1" maxconn="131072" gdr="1"/></nic></pci>
+</cpu>
+</system>
+"#;
+    let catalogue = Catalogue::embedded();
+    let matrix = "\tGPU0\tGPU1\tmlx5_0\nGPU0\t X \tPIX\tPIX\nGPU1\tPIX\t X \tPIX\nmlx5_0\tPIX\tPIX\t X \n";
+    let mut evidence = read(&Source::file("topo.txt", matrix), catalogue, None).evidence;
+    evidence.extend(read(&Source::file("topo.xml", topology), catalogue, None).evidence);
+    let (case, diagnostics) = join(evidence, &Overrides::default(), catalogue);
+    // All three hang off root ports of one CPU: PHB at the nearest, never PIX.
+    let named = diagnostics.iter().find(|finding| finding.code.name == "classes-contradicted").unwrap();
+    assert_eq!(named.place.as_ref().map(|place| (place.line, place.file.as_str())), Some((2, "topo.txt")));
+    assert_eq!(case.machine.unwrap().gpus[0].model.as_deref(), Some("l40s"));
+}
