@@ -106,12 +106,8 @@ fn list() -> String {
             When::Fabric => "  (with --fabric)",
             When::EachInterface => "  (for each network interface)",
         };
-        let _ = writeln!(
-            text,
-            "  {} {}{note}",
-            command.program,
-            command.arguments.join(" ").replace("{}", "DEV")
-        );
+        let line = format!("{} {}", command.program, command.arguments.join(" ").replace("{}", "DEV"));
+        let _ = writeln!(text, "  {}{note}", line.trim_end());
     }
     text.push_str("Reads, where they exist:\n");
     for (path, _) in FILES {
@@ -130,7 +126,8 @@ fn commands(args: &Args, manifest: &mut String) -> Vec<Entry> {
     let mut entries = Vec::new();
     for command in COMMANDS.iter().filter(|command| command.when != When::Fabric || args.fabric) {
         let Some(program) = run::find(command.program) else {
-            let _ = writeln!(manifest, "{} {}: not here", command.program, command.arguments.join(" "));
+            let line = format!("{} {}", command.program, command.arguments.join(" "));
+            let _ = writeln!(manifest, "{}: not here", line.trim_end());
             continue;
         };
         let devices: Vec<&str> = match command.when {
