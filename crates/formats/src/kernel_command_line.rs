@@ -62,9 +62,9 @@ mod tests {
 
     fn record(text: &str) -> Option<Record> {
         let reading = crate::read(&Source::file("t", text), weft_catalogue::Catalogue::embedded(), None);
-        reading.evidence.into_iter().find_map(|found| match found.value {
-            crate::Evidence::Report(report) => report.records.into_iter().next(),
-            _ => None,
+        reading.evidence.into_iter().find_map(|found| {
+            let crate::Evidence::Report(report) = found.value else { return None };
+            report.records.into_iter().next()
         })
     }
 

@@ -80,7 +80,9 @@ fn records(block: &Block<'_>) -> Vec<Record> {
         }
     }
     if !records.is_empty() {
-        heads.iter().for_each(|line| line.using());
+        for line in heads {
+            line.using();
+        }
     }
     records.into_iter().map(|(_, record)| record).collect()
 }

@@ -228,9 +228,9 @@ mod tests {
 
     fn reports(text: &str) -> (Vec<Report>, Reading) {
         let reading = crate::read(&Source::file("t", text), Catalogue::embedded(), None);
-        let each = reading.evidence.iter().filter_map(|found| match &found.value {
-            Evidence::Report(report) => Some((**report).clone()),
-            _ => None,
+        let each = reading.evidence.iter().filter_map(|found| {
+            let Evidence::Report(report) = &found.value else { return None };
+            Some((**report).clone())
         });
         (each.collect(), reading)
     }

@@ -171,7 +171,9 @@ fn records(block: &Block<'_>) -> Vec<Record> {
     let mut records: Vec<Record> = driver.into_iter().chain(gpus).collect();
     records.retain(|record| !record.fields.is_empty() || record.kind == "gpu");
     if !records.is_empty() {
-        headings.iter().for_each(|line| line.using());
+        for line in headings {
+            line.using();
+        }
     }
     records
 }
@@ -214,9 +216,9 @@ mod tests {
     fn reports(reading: &Reading) -> Vec<&Report> {
         let report = |evidence: &Evidence| matches!(evidence, Evidence::Report(_));
         assert!(reading.evidence.iter().all(|found| report(&found.value)), "{reading:?}");
-        let each = reading.evidence.iter().filter_map(|found| match &found.value {
-            Evidence::Report(report) => Some(&**report),
-            _ => None,
+        let each = reading.evidence.iter().filter_map(|found| {
+            let Evidence::Report(report) = &found.value else { return None };
+            Some(&**report)
         });
         each.collect()
     }

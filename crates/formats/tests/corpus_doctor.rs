@@ -11,9 +11,9 @@ const OURS: [&str; 4] = ["nvidia-smi nvlink", "nvidia-smi -q", "dmesg", "ethtool
 
 fn records(text: &str) -> Vec<Record> {
     let reading = read(&Source::file("corpus", text), Catalogue::embedded(), None);
-    let found = reading.evidence.into_iter().filter_map(|found| match found.value {
-        Evidence::Report(report) => Some(report.records),
-        _ => None,
+    let found = reading.evidence.into_iter().filter_map(|found| {
+        let Evidence::Report(report) = found.value else { return None };
+        Some(report.records)
     });
     found.flatten().collect()
 }
@@ -21,12 +21,12 @@ fn records(text: &str) -> Vec<Record> {
 /// Whether a record says `key` with that value, whatever headings stand before the key.
 fn says(records: &[Record], key: &str, wanted: &toml::Value) -> bool {
     let key = key.replace('_', "-").to_lowercase();
-    let text = match wanted {
-        toml::Value::String(text) => text.clone(),
-        toml::Value::Integer(number) => number.to_string(),
-        toml::Value::Boolean(flag) => flag.to_string(),
-        other => format!("{other:?}"),
-    };
+    let text = wanted
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| wanted.as_integer().map(|number| number.to_string()))
+        .or_else(|| wanted.as_bool().map(|flag| flag.to_string()))
+        .unwrap_or_default();
     let value = |value: &Value| match value {
         Value::Text(text) => text.clone(),
         Value::Count(count) => count.to_string(),

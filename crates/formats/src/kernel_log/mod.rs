@@ -47,7 +47,7 @@ impl Format for KernelLog {
                 if report.host.is_none() {
                     report.host = head.host.map(str::to_owned);
                 }
-                report.records.push(record(&head, event, line.number));
+                report.records.push(record(&head, &event, line.number));
             }
         }
         let unused = ranges::unused(&part.lines, &used);
@@ -63,7 +63,7 @@ impl Format for KernelLog {
     }
 }
 
-fn record(head: &Head<'_>, event: Event<'_>, line: u32) -> Record {
+fn record(head: &Head<'_>, event: &Event<'_>, line: u32) -> Record {
     let mut record = Record::new("event", event.device.unwrap_or(event.source), line);
     let mut push = |name: &str, value: Value| record.push(name, value, line);
     push("event", Value::Text(event.what.to_owned()));
@@ -146,9 +146,9 @@ mod tests {
 
     fn records(text: &str) -> (Vec<Record>, Option<String>) {
         let reading = crate::read(&Source::file("t", text), Catalogue::embedded(), None);
-        let mut found = reading.evidence.into_iter().filter_map(|found| match found.value {
-            Evidence::Report(report) if report.format == "kernel-log" => Some((report.records, report.host)),
-            _ => None,
+        let mut found = reading.evidence.into_iter().filter_map(|found| {
+            let Evidence::Report(report) = found.value else { return None };
+            (report.format == "kernel-log").then_some((report.records, report.host))
         });
         found.next().unwrap_or_default()
     }

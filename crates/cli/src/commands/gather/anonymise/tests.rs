@@ -184,29 +184,33 @@ fn another_secret_makes_up_other_names() {
     assert_ne!(random(), random());
 }
 
+/// Kind and fields of a record; texts may hold names.
+fn record(record: &weft_formats::Record) -> String {
+    let field = |field: &weft_formats::Field| {
+        let is_text = matches!(field.value, Value::Text(_));
+        if is_text { field.name.clone() } else { format!("{} {:?}", field.name, field.value) }
+    };
+    format!("{} {:?}", record.kind, record.fields.iter().map(field).collect::<Vec<_>>())
+}
+
 /// What is read, without the names in it.
 fn read_as(text: &str) -> Vec<String> {
     let reading = read(&Source::file("t", text), Catalogue::embedded(), None);
-    let shape = |evidence: &Evidence| match evidence {
-        Evidence::Report(report) => {
-            let field = |field: &weft_formats::Field| match &field.value {
-                Value::Text(_) => field.name.clone(),
-                other => format!("{} {other:?}", field.name),
-            };
-            let record = |record: &weft_formats::Record| {
-                format!("{} {:?}", record.kind, record.fields.iter().map(field).collect::<Vec<_>>())
-            };
-            format!("{} {:?}", report.format, report.records.iter().map(record).collect::<Vec<_>>())
+    let shape = |evidence: &Evidence| {
+        if let Evidence::Report(report) = evidence {
+            return format!("{} {:?}", report.format, report.records.iter().map(record).collect::<Vec<_>>());
         }
-        Evidence::Topology(matrix) => {
-            format!(
-                "{:?}",
-                matrix.cells().iter().map(|cell| (cell.row, cell.column, cell.class)).collect::<Vec<_>>()
-            )
+        if let Evidence::Topology(matrix) = evidence {
+            let cells = matrix.cells().iter().map(|cell| (cell.row, cell.column, cell.class));
+            return format!("{:?}", cells.collect::<Vec<_>>());
         }
-        Evidence::Subnet(subnet) => format!("{} nodes, {} links", subnet.nodes.len(), subnet.links.len()),
-        Evidence::Host(host) => format!("{} devices, {} links", host.devices.len(), host.gpu_links.len()),
-        other => format!("{:?}", std::mem::discriminant(other)),
+        if let Evidence::Subnet(subnet) = evidence {
+            return format!("{} nodes, {} links", subnet.nodes.len(), subnet.links.len());
+        }
+        if let Evidence::Host(host) = evidence {
+            return format!("{} devices, {} links", host.devices.len(), host.gpu_links.len());
+        }
+        format!("{:?}", std::mem::discriminant(evidence))
     };
     reading.evidence.iter().map(|found| shape(&found.value)).collect()
 }
