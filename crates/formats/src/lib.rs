@@ -230,7 +230,7 @@ impl Reading {
 
 /// Cuts `source`, whose lines are `lines`, into parts. Every line is in exactly one of them.
 pub fn split<'a>(source: &'a Source, lines: &'a [Line<'a>]) -> Vec<Piece<'a>> {
-    split::pieces(source, lines, FORMATS)
+    split::pieces(source, lines)
 }
 
 /// Reads all of `source`: by the format called `forced`, else each part by the format that fits it best.
@@ -243,7 +243,7 @@ pub fn read(source: &Source, catalogue: &Catalogue, forced: Option<&str>) -> Rea
     }
     let lines = text::lines(source);
     let pieces = match forced.map(|name| split::format(name).ok_or(name)) {
-        None => split::pieces(source, &lines, FORMATS),
+        None => split::pieces(source, &lines),
         Some(Ok(format)) => split::forced(source, &lines, format),
         Some(Err(name)) => return Reading { diagnostics: vec![unknown_format(name)], ..Reading::default() },
     };

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::iter::repeat;
 use std::ops::Range;
 use std::slice;
+use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
@@ -18,16 +20,16 @@ pub struct Piece<'a> {
     pub format: Option<&'static dyn Format>,
 }
 
-/// Cuts `source`, whose lines are `lines`, into parts for `formats`. Every line is in exactly one of them; the
+/// Cuts `source`, whose lines are `lines`, into parts. Every line is in exactly one of them; the
 /// parts are in the order of their first lines.
-pub(crate) fn pieces<'a>(
-    source: &'a Source,
-    lines: &'a [Line<'a>],
-    formats: &[&'static dyn Format],
-) -> Vec<Piece<'a>> {
+pub(crate) fn pieces<'a>(source: &'a Source, lines: &'a [Line<'a>]) -> Vec<Piece<'a>> {
+    pieces_for(&ALL, source, lines)
+}
+
+fn pieces_for<'a>(searcher: &Searcher, source: &'a Source, lines: &'a [Line<'a>]) -> Vec<Piece<'a>> {
     let text = Text { origin: source.origin, lines };
     let mut claims: Vec<(Claim, &'static dyn Format)> = Vec::new();
-    for format in possible(&source.text, formats) {
+    for format in searcher.possible(&source.text) {
         claims.extend(format.find(&text).into_iter().map(|claim| (claim, format)));
     }
     let free = settle(claims, lines.len());
@@ -52,36 +54,51 @@ pub(crate) fn forced<'a>(
     lines: &'a [Line<'a>],
     format: &'static dyn Format,
 ) -> Vec<Piece<'a>> {
-    let found = pieces(source, lines, &[format]);
+    let found = pieces_for(&Searcher::new(&[format]), source, lines);
     if found.iter().any(|piece| piece.format.is_some()) {
         return found;
     }
     vec![Piece { part: Part { file: &source.name, lines: Cow::Borrowed(lines) }, format: Some(format) }]
 }
 
-/// Those of `formats` of which a mark stands in `text`, found in one pass.
-fn possible(text: &str, formats: &[&'static dyn Format]) -> Vec<&'static dyn Format> {
-    let mut marks: Vec<(&str, usize)> = Vec::new();
-    for (index, format) in formats.iter().enumerate() {
-        marks.extend(format.marks().iter().map(|mark| (*mark, index)));
+/// Looks for the marks of some formats in one pass.
+struct Searcher {
+    formats: Vec<&'static dyn Format>,
+    /// Index into `formats` by pattern.
+    owners: Vec<usize>,
+    /// `None` where there are too many marks for one pass; then everyone is asked.
+    patterns: Option<AhoCorasick>,
+}
+
+/// For the whole list, which is what nearly every source is looked at for.
+static ALL: LazyLock<Searcher> = LazyLock::new(|| Searcher::new(FORMATS));
+
+impl Searcher {
+    fn new(formats: &[&'static dyn Format]) -> Self {
+        let marks =
+            || formats.iter().zip(0..).flat_map(|(format, index)| format.marks().iter().zip(repeat(index)));
+        Self {
+            formats: formats.to_vec(),
+            owners: marks().map(|(_, index)| index).collect(),
+            patterns: AhoCorasick::new(marks().map(|(mark, _)| mark)).ok(),
+        }
     }
-    let mut seen: Vec<bool> = formats.iter().map(|format| format.marks().is_empty()).collect();
-    match AhoCorasick::new(marks.iter().map(|(mark, _)| mark)) {
-        Ok(searcher) => {
-            let mut missing = seen.iter().filter(|seen| !**seen).count();
-            for found in searcher.find_overlapping_iter(text) {
-                let (_, format) = marks[found.pattern().as_usize()];
-                missing -= usize::from(!seen[format]);
-                seen[format] = true;
-                if missing == 0 {
-                    break;
-                }
+
+    /// Those of which a mark stands in `text`, and those that have none.
+    fn possible(&self, text: &str) -> Vec<&'static dyn Format> {
+        let Some(patterns) = &self.patterns else { return self.formats.clone() };
+        let mut seen: Vec<bool> = self.formats.iter().map(|format| format.marks().is_empty()).collect();
+        let mut missing = seen.iter().filter(|seen| !**seen).count();
+        for found in patterns.find_overlapping_iter(text) {
+            let format = self.owners[found.pattern().as_usize()];
+            missing -= usize::from(!seen[format]);
+            seen[format] = true;
+            if missing == 0 {
+                break;
             }
         }
-        // Too many marks for one searcher: ask everyone.
-        Err(_) => seen.fill(true),
+        self.formats.iter().zip(seen).filter(|(_, seen)| *seen).map(|(format, _)| *format).collect()
     }
-    formats.iter().zip(seen).filter(|(_, seen)| *seen).map(|(format, _)| *format).collect()
 }
 
 /// Which lines each claim got, and which nobody.

@@ -10,7 +10,7 @@ use weft_catalogue::Catalogue;
 use weft_formats::{FORMATS, Format, Overrides, Source, join, read};
 
 /// More are run by setting `PROPTEST_CASES`.
-const CASES: u32 = 64;
+const CASES: u32 = 8;
 
 fn folder(format: &dyn Format) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/formats")).join(format.name())
