@@ -2,6 +2,8 @@
 
 use weft_base::Code;
 
+use crate::nccl_lint::codes as nccl_lint;
+
 use crate::measured_codes::{
     BENCHMARK_FACTOR, BENCHMARK_RATE, BENCHMARK_ROW_CUT, COLLECTIVE_INFERRED, PEER_ACCESS_REFUSED,
     PEER_ACCESS_USELESS, RANK_ALONE, RANKS_SEPARATE, TEST_FAILED, TEST_WAIVED, UNIT_ASSUMED,
@@ -87,6 +89,11 @@ pub const CODES: &[Code] = &[
     CLASSES_CONTRADICTED,
     NVLINK_DOWN,
     XML_DAMAGED,
+    nccl_lint::NCCL_REFUSES,
+    nccl_lint::NCCL_IGNORES,
+    nccl_lint::NCCL_ASSUMES,
+    nccl_lint::NCCL_CONTRADICTION,
+    nccl_lint::NCCL_DOUBTFUL,
 ];
 
 /// A list of hosts that cannot be read.

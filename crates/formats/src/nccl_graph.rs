@@ -7,7 +7,9 @@ use weft_catalogue::Catalogue;
 use crate::document::{XmlTree, read_xml, xml};
 use crate::evidence::{ChannelEnd, Evidence, NcclChannel, NcclGraph, NcclGraphs};
 use crate::format::{Claim, Format, Located, Part, Read, Text};
+use crate::nccl_lint;
 use crate::nccl_topology::{integer, quoted_rate};
+use crate::ranges;
 
 const ROOTS: [&str; 1] = ["graphs"];
 
@@ -36,8 +38,13 @@ impl Format for NcclGraphFile {
         xml(text.lines, &ROOTS).into_iter().map(Claim::yes).collect()
     }
 
-    fn read(&self, part: &Part<'_>, _catalogue: &Catalogue) -> Read {
-        let (graphs, diagnostics) = read_xml(part, &ROOTS, graphs);
+    fn read(&self, part: &Part<'_>, catalogue: &Catalogue) -> Read {
+        let (found, mut diagnostics) =
+            read_xml(part, &ROOTS, |tree| (graphs(tree), nccl_lint::graphs(tree, catalogue)));
+        diagnostics.extend(nccl_lint::text(part));
+        let (graphs, findings) = found.unzip();
+        diagnostics.extend(findings.into_iter().flatten());
+        ranges::sort(&mut diagnostics);
         let evidence =
             graphs.map(|graphs| Located { value: Evidence::Graphs(Box::new(graphs)), place: part.start() });
         Read { evidence: evidence.into_iter().collect(), diagnostics, unused: Vec::new() }

@@ -38,7 +38,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     match written {
         Ok(text) => {
             let talk = report::findings(&loaded.diagnostics, &loaded.sources);
-            Ok(Answer { text: text.unwrap_or_default(), talk, plain: true })
+            Ok(Answer { text: text.unwrap_or_default(), talk, plain: true, ..Answer::default() })
         }
         Err(why) => {
             let mut diagnostics = loaded.diagnostics;

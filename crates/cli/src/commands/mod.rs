@@ -1,5 +1,6 @@
 //! The commands, one per file.
 
+mod check;
 mod completions;
 mod convert;
 mod explain;
@@ -29,6 +30,7 @@ enum Command {
     Show(show::Args),
     Predict(predict::Args),
     Validate(validate::Args),
+    Check(check::Args),
     Convert(convert::Args),
     Gather(gather::Args),
     Explain(explain::Args),
@@ -45,6 +47,8 @@ pub struct Answer {
     pub talk: String,
     /// Whether `text` is written byte by byte: JSON, SVG, completions.
     pub plain: bool,
+    /// Whether the answer is that something is wrong: exit code 1.
+    pub is_finding: bool,
 }
 
 impl Answer {
@@ -68,6 +72,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
+        Some(Command::Check(args)) => check::run(&args, catalogue()),
         Some(Command::Convert(args)) => convert::run(&args, catalogue()),
         Some(Command::Gather(args)) => return gather::run(&args).unwrap_or_else(|failure| fail(&failure)),
         Some(Command::Explain(args)) => explain::run(&args, catalogue()),
@@ -79,7 +84,7 @@ pub fn run(cli: Cli) -> Exit {
             let exit =
                 if answer.plain { output::bytes(answer.text.as_bytes()) } else { output::text(&answer.text) };
             output::talk(&answer.talk);
-            exit
+            if answer.is_finding && exit == Exit::Done { Exit::Findings } else { exit }
         }
         Err(failure) => fail(&failure),
     }

@@ -114,7 +114,7 @@ fn answer(
     }
     let talk = report::findings(&diagnostics, &loaded.sources);
     let text = text::text(&prediction, &loaded, args.explain, catalogue);
-    Ok(Answer { text, talk, plain: false })
+    Ok(Answer { text, talk, plain: false, ..Answer::default() })
 }
 
 /// The GPUs that `text` names: a count, or a list of numbers, ranges and names of the input.

@@ -57,7 +57,12 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let talk = |loaded: &Loaded| report::findings(&loaded.diagnostics, &loaded.sources);
     Ok(match args.format {
         Format::Json => Answer::plain(json::text(&json::show::document(&loaded))),
-        Format::Text => Answer { text: show::text(&loaded, catalogue), talk: talk(&loaded), plain: false },
+        Format::Text => Answer {
+            text: show::text(&loaded, catalogue),
+            talk: talk(&loaded),
+            plain: false,
+            ..Answer::default()
+        },
         Format::Svg | Format::Dot | Format::Tree => {
             let drawing = loaded.drawing(catalogue);
             let title = show::title(&loaded, catalogue);
@@ -67,7 +72,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
                 Format::Dot => weft_topology::draw::dot(&drawing, &options),
                 Format::Tree | Format::Text | Format::Json => weft_topology::draw::text(&drawing, &options),
             };
-            Answer { text, talk: talk(&loaded), plain: true }
+            Answer { text, talk: talk(&loaded), plain: true, ..Answer::default() }
         }
     })
 }

@@ -72,7 +72,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         Format::Markdown => Answer::plain(validate::markdown(&scores, &asked)),
         Format::Text => {
             let talk = report::findings(&diagnostics, &texts);
-            Answer { text: validate::text(&scores, &asked), talk, plain: false }
+            Answer { text: validate::text(&scores, &asked), talk, plain: false, ..Answer::default() }
         }
     })
 }

@@ -57,7 +57,7 @@ impl Links {
 }
 
 /// The links of one GPU that can tie it to others.
-pub(super) fn links_of(gpu: &Gpu) -> u16 {
+pub(crate) fn links_of(gpu: &Gpu) -> u16 {
     let own = gpu.fabric.as_ref().map(|fabric| fabric.count.value);
     let bridged = gpu.bridges.iter().filter(|bridge| bridge.carries_data).map(|bridge| bridge.links).max();
     own.or(bridged).unwrap_or(0)

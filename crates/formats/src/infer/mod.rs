@@ -15,6 +15,7 @@ pub use host::{InferredHost, machine_of_host};
 pub use weights::machine_of;
 
 use crate::infer::fabric::Links;
+pub(crate) use crate::infer::fabric::links_of;
 use crate::join::Overrides;
 use crate::matrix::{EndKind, Matrix};
 

@@ -9,8 +9,10 @@ use weft_catalogue::Catalogue;
 use crate::document::{read_xml, xml};
 use crate::evidence::Evidence;
 use crate::format::{Claim, Format, Located, Part, Read, Text};
+use crate::nccl_lint;
+use crate::ranges;
 
-pub(crate) use values::{integer, quoted_rate};
+pub(crate) use values::{class_of, identifier, integer, quoted_rate, speed};
 
 const ROOTS: [&str; 1] = ["system"];
 
@@ -39,8 +41,13 @@ impl Format for NcclTopology {
         xml(text.lines, &ROOTS).into_iter().map(Claim::yes).collect()
     }
 
-    fn read(&self, part: &Part<'_>, _catalogue: &Catalogue) -> Read {
-        let (host, diagnostics) = read_xml(part, &ROOTS, read::host);
+    fn read(&self, part: &Part<'_>, catalogue: &Catalogue) -> Read {
+        let (found, mut diagnostics) =
+            read_xml(part, &ROOTS, |tree| (read::host(tree), nccl_lint::system(tree, catalogue)));
+        diagnostics.extend(nccl_lint::text(part));
+        let (host, findings) = found.unzip();
+        diagnostics.extend(findings.into_iter().flatten());
+        ranges::sort(&mut diagnostics);
         let evidence =
             host.map(|host| Located { value: Evidence::Host(Box::new(host)), place: part.start() });
         Read { evidence: evidence.into_iter().collect(), diagnostics, unused: Vec::new() }

@@ -23,12 +23,12 @@ pub(super) fn number<T: TryFrom<i64>>(text: &str) -> Option<T> {
 }
 
 /// A hexadecimal identifier of four digits, with or without `0x`.
-pub(super) fn identifier(text: &str) -> Option<u16> {
+pub(crate) fn identifier(text: &str) -> Option<u16> {
     u16::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()
 }
 
 /// Base class and subclass of a PCI class with or without its interface: `0x030200`, `0302`.
-pub(super) fn class_of(text: &str) -> Option<u16> {
+pub(crate) fn class_of(text: &str) -> Option<u16> {
     let digits = text.trim().trim_start_matches("0x");
     u16::from_str_radix(digits.get(..4)?, 16).ok()
 }
@@ -50,7 +50,7 @@ pub(super) fn address(text: &str) -> String {
 
 /// The signalling rate in the many spellings of kernels and people: `16.0 GT/s PCIe`, `16 GT/s`, `2.5/5.0 GT/s`
 /// (of which the last counts). `None` where it is empty or unknown.
-pub(super) fn speed(text: &str) -> Option<TransferRate> {
+pub(crate) fn speed(text: &str) -> Option<TransferRate> {
     let value = text.split("GT/s").next().filter(|value| value.len() < text.len())?;
     let value = value.trim().rsplit('/').next().unwrap_or_default();
     format!("{value} GT/s").parse().ok()
