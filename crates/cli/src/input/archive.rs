@@ -200,4 +200,13 @@ mod tests {
         let Opened::Files(files, findings) = open("c.tar", tar) else { panic!("plain") };
         assert!(files.len() <= 1 && !findings.is_empty(), "{findings:?}");
     }
+
+    #[test]
+    fn more_files_than_are_read_are_counted_out() {
+        let names: Vec<String> = (0..=FILES_MAX).map(|number| format!("{number}.txt")).collect();
+        let many: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
+        let Opened::Files(files, findings) = open("c.tar", tar_of(&many)) else { panic!("plain") };
+        let codes: Vec<&str> = findings.iter().map(|finding| finding.code.name).collect();
+        assert_eq!((files.len(), codes), (FILES_MAX, vec!["archive-too-large"]));
+    }
 }

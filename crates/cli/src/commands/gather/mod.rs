@@ -64,9 +64,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         return Ok(output::text(&list()));
     }
     if io::stdout().is_terminal() {
-        let why = Diagnostic::error(OUTPUT_IS_TERMINAL, "an archive is not for a terminal")
-            .hint("write it to a file: `weft gather > case.tar.gz`");
-        return Err(Failure::new(Exit::Usage, "gather a case", why));
+        return Err(on_terminal());
     }
     let mut manifest = format!("weft gather {}\n\n", env!("CARGO_PKG_VERSION"));
     let mut entries = commands(args, &mut manifest);
@@ -95,6 +93,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         output::talk(&format!("{count} files, {replaced} names and addresses replaced\n"));
     }
     Ok(exit)
+}
+
+/// An archive would be noise on a terminal.
+fn on_terminal() -> Failure {
+    let why = Diagnostic::error(OUTPUT_IS_TERMINAL, "an archive is not for a terminal")
+        .hint("write it to a file: `weft gather > case.tar.gz`");
+    Failure::new(Exit::Usage, "gather a case", why)
 }
 
 /// What would be run, for a reader.
@@ -272,4 +277,21 @@ fn packed(entries: &[Entry]) -> io::Result<Vec<u8>> {
     let mut encoder = builder.into_inner()?;
     encoder.flush()?;
     encoder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_told_where_an_archive_goes() {
+        let failure = on_terminal();
+        assert_eq!((failure.exit, failure.diagnostics[0].code.name), (Exit::Usage, "output-is-terminal"));
+    }
+
+    #[test]
+    fn lines_that_no_reader_claims_are_left_out() {
+        let log = b"[1.0] hello\n[2.0] NVRM: Xid (PCI:0000:1b:00): 31, pid=1\n";
+        assert_eq!(claimed("kernel-log", log), b"[2.0] NVRM: Xid (PCI:0000:1b:00): 31, pid=1\n");
+    }
 }

@@ -143,10 +143,10 @@ impl Names {
         }
     }
 
-    /// `/home/NAME/…`.
+    /// The folder of a user's own: `/Users/NAME/…`.
     fn learn_users(&mut self, line: &str) {
-        for folder in ["/home/", "/Users/"] {
-            for rest in line.split(folder).skip(1) {
+        for folder in ["home", "Users"] {
+            for rest in line.split(&format!("/{folder}/")).skip(1) {
                 let end = rest
                     .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
                     .unwrap_or(rest.len());
@@ -209,7 +209,7 @@ mod tests {
         let mut names = Names::default();
         names.learn("Ca\t1 \"H-0002c90300a1b2c3\"\t\t# \"rack4-n17 mlx5_0\"\n[1](2c90300a1b2c4) \t\"S-0002c90300a1b2d0\"[3]\t# \"MF0;leaf-3:MQM9700/U1\" lid 5 4xNDR\n");
         names.learn("Switch\t36 \"S-0002c90300a1b2d0\"\t# \"Quantum Mellanox Technologies\" base port 0 lid 2 lmc 0\n");
-        names.learn("    Serial Number                         : 1650321000001\n/home/jane.doe/run\n\t[SN] Serial number: MT2231X01234\n");
+        names.learn("    Serial Number                         : 1650321000001\n/Users/jane.doe/run\n\t[SN] Serial number: MT2231X01234\n");
         assert_eq!(names.hosts.iter().map(String::as_str).collect::<Vec<_>>(), ["leaf-3", "rack4-n17"]);
         assert_eq!(names.users.iter().map(String::as_str).collect::<Vec<_>>(), ["jane.doe"]);
         assert_eq!(
@@ -221,7 +221,9 @@ mod tests {
     #[test]
     fn words_that_stand_everywhere_are_no_names() {
         let mut names = Names::default();
-        ["localhost", "gpu", "H100", "a1", "42", ""].iter().for_each(|name| names.add_host(name));
+        for name in ["localhost", "gpu", "H100", "a1", "42", ""] {
+            names.add_host(name);
+        }
         assert_eq!(names, Names::default());
         names.add_host("gpu-07.cluster.example");
         assert!(names.hosts.contains("gpu-07") && names.domains.contains("cluster.example"));

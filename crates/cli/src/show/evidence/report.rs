@@ -10,6 +10,9 @@ use crate::table::{Cell, Table};
 /// Records that are shown of one report; the rest is counted.
 const RECORDS_MAX: usize = 40;
 
+/// Statements that are shown of one record; JSON has all of them.
+const FIELDS_MAX: usize = 24;
+
 /// The records of one report; `None` where it has none.
 pub fn section(report: &Report, place: &Place) -> Option<String> {
     if report.records.is_empty() {
@@ -38,5 +41,9 @@ fn fields(record: &Record) -> String {
         Value::Flag(true) => format!("{} yes", field.name),
         Value::Flag(false) => format!("{} no", field.name),
     };
-    record.fields.iter().map(field).collect::<Vec<_>>().join(", ")
+    let mut shown: Vec<String> = record.fields.iter().take(FIELDS_MAX).map(field).collect();
+    if let Some(left @ 1..) = record.fields.len().checked_sub(FIELDS_MAX) {
+        shown.push(format!("and {left} more"));
+    }
+    shown.join(", ")
 }

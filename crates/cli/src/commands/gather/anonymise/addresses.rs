@@ -54,7 +54,7 @@ fn whole(token: &str, secret: &Secret) -> Option<String> {
 }
 
 /// Parts between `sign` that are all `length` hexadecimal digits.
-fn hexadecimal<'t>(token: &'t str, sign: char, length: usize) -> Option<Vec<&'t str>> {
+fn hexadecimal(token: &str, sign: char, length: usize) -> Option<Vec<&str>> {
     let parts: Vec<&str> = token.split(sign).collect();
     let good = |part: &&str| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     parts.iter().all(good).then_some(parts)

@@ -102,9 +102,9 @@ fn files(planted: &Planted) -> Vec<String> {
             form[12]
         ),
         format!(
-            "NCCL_COMM_ID={ipv4}:29500\nNCCL_X=[{ipv6}]:1\nNCCL_TOPO_FILE=/home/{user}/topo.xml\nNCCL_NODE={host}\n"
+            "NCCL_COMM_ID={ipv4}:29500\nNCCL_X=[{ipv6}]:1\nNCCL_TOPO_FILE=/Users/{user}/topo.xml\nNCCL_NODE={host}\n"
         ),
-        format!("|  0  N/A  N/A   1234  C   /home/{user}/venv/bin/python  100MiB |\n{serial},{uuid}.\n"),
+        format!("|  0  N/A  N/A   1234  C   /Users/{user}/venv/bin/python  100MiB |\n{serial},{uuid}.\n"),
     ]
 }
 
