@@ -4,10 +4,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use granit_parser::{Event, Parser, ScalarStyle, Span};
+use granit_parser::{BorrowedInput, Event, Parser, ScalarStyle, Span};
 
 /// Values that references (`*name`) may add to a text; more is a bomb.
 const COPIES_MAX: usize = 100_000;
+
+/// Brackets of a cut text that are closed for it: as deep as the parser goes.
+const DEPTH_MAX: usize = 255;
+
+/// Bytes of the longest text that is mended, since that is read a second time.
+const MENDED_MAX: usize = 64 << 20;
 
 /// A value.
 #[derive(Debug, Clone)]
@@ -39,8 +45,18 @@ pub(crate) struct Fault {
 
 /// The documents of `text`, the last one as far as it goes if something is wrong with it.
 pub(crate) fn documents(text: &str) -> (Vec<Node<'_>>, Option<Fault>) {
+    let (found, fault) = parsed(Parser::new_from_str(text));
+    let missing = closers(text);
+    if fault.is_none() || missing.is_empty() || text.len() > MENDED_MAX {
+        return (found, fault);
+    }
+    // The parser looks for the closing bracket before it gives anything of what is inside.
+    let (mended, _) = parsed(Parser::new_from_iter(text.trim_end().chars().chain(missing.chars())));
+    if mended.is_empty() { (found, fault) } else { (mended, fault) }
+}
+
+fn parsed<'t, T: BorrowedInput<'t>>(mut parser: Parser<'t, T>) -> (Vec<Node<'t>>, Option<Fault>) {
     let mut reader = Reader::default();
-    let mut parser = Parser::new_from_str(text);
     let fault = loop {
         match parser.next_event() {
             None => break None,
@@ -63,6 +79,36 @@ pub(crate) fn documents(text: &str) -> (Vec<Node<'_>>, Option<Fault>) {
         reader.close();
     }
     (reader.documents, fault)
+}
+
+/// What a cut text in brackets lacks at its end, so that what is there can be read; empty where it is whole.
+fn closers(text: &str) -> String {
+    let mut open: Vec<char> = Vec::new();
+    let (mut quoted, mut escaped) = (false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '{' if !quoted => open.push('}'),
+            '[' if !quoted => open.push(']'),
+            '}' | ']' if !quoted && open.last() == Some(&c) => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    if open.is_empty() || open.len() > DEPTH_MAX {
+        return String::new();
+    }
+    let quote = if quoted && escaped {
+        "\\\""
+    } else if quoted {
+        "\""
+    } else {
+        ""
+    };
+    quote.chars().chain(open.into_iter().rev()).collect()
 }
 
 #[derive(Default)]
