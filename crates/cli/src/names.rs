@@ -1,7 +1,25 @@
 //! Lists of device names as people write them: `GPU0-GPU3, NIC0`.
 
+/// Names and ranges that fit into a column.
+const PARTS_MAX: usize = 4;
+
 /// Joins `names`, runs of consecutive numbers as `first-last`.
 pub fn ranges<S: AsRef<str>>(names: &[S]) -> String {
+    parts(names).join(", ")
+}
+
+/// The same for a column: the first few, and how many more.
+pub fn first_ranges<S: AsRef<str>>(names: &[S]) -> String {
+    let parts = parts(names);
+    if parts.len() <= PARTS_MAX + 1 {
+        return parts.join(", ");
+    }
+    let shown = parts[..PARTS_MAX].join(", ");
+    let left = parts.len() - PARTS_MAX;
+    format!("{shown} and {left} more")
+}
+
+fn parts<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut index = 0;
     while index < names.len() {
@@ -17,7 +35,7 @@ pub fn ranges<S: AsRef<str>>(names: &[S]) -> String {
         }
         index = end + 1;
     }
-    parts.join(", ")
+    parts
 }
 
 /// Whether `next` is `name` with the next number at its end.
@@ -50,6 +68,7 @@ mod tests {
         assert_eq!(ranges(&["GPU0", "GPU1", "GPU2", "GPU4", "NIC0", "NIC1"]), "GPU0-GPU2, GPU4, NIC0, NIC1");
         assert_eq!(ranges(&["mlx5_9", "mlx5_10", "mlx5_11"]), "mlx5_9-mlx5_11");
         assert_eq!(ranges::<&str>(&[]), "");
+        assert_eq!(first_ranges(&["a1", "b1", "c1", "d1", "e1", "f1"]), "a1, b1, c1, d1 and 2 more");
     }
 
     #[test]

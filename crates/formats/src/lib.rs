@@ -20,6 +20,7 @@ mod format;
 mod forwarding_table;
 mod grid;
 mod hierarchy;
+mod host_guids;
 mod hwloc;
 mod ibdev2netdev;
 mod iblinkinfo;
@@ -196,6 +197,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &InfraGraph,
     &Chakra,
     &nccl_settings::NcclSettings,
+    &host_guids::HostGuids,
     &MachineFile,
     &OneLiner,
     &Lspci,

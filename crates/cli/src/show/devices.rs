@@ -37,7 +37,7 @@ pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> String {
                 loaded.assumed.iter().any(|one| one.subject == kind_word(kind) && one.what == "model");
             let model = if assumed { format!("{model} (assumed)") } else { model };
             table.row([
-                Cell::new(names::ranges(&labels)),
+                Cell::new(names::first_ranges(&labels)),
                 Cell::new(model),
                 Cell::new(details.join("; ")).tone(Tone::Faint),
             ]);

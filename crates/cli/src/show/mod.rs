@@ -30,7 +30,7 @@ pub fn text(loaded: &Loaded, catalogue: &Catalogue) -> String {
         sections.extend(machine_sections(loaded, machine, catalogue));
     }
     sections.extend(ties::section(&loaded.case.ties));
-    sections.extend(evidence::sections(&loaded.case.evidence));
+    sections.extend(evidence::sections(&loaded.case.evidence, loaded.case.machine.is_some()));
     sections.join("\n")
 }
 

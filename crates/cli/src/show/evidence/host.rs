@@ -11,8 +11,9 @@ use crate::table::{Cell, Table};
 /// Links below capability that are named one by one.
 const NARROW_MAX: usize = 8;
 
-/// What a host holds; `None` where that is nothing.
-pub fn section(host: &Host, place: &Place) -> Option<String> {
+/// What a host holds, without its functions one by one where they are shown as a machine; `None` where that is
+/// nothing.
+pub fn section(host: &Host, place: &Place, has_machine: bool) -> Option<String> {
     if host.devices.is_empty() && host.virtual_adapters.is_empty() && host.numa.is_empty() {
         return None;
     }
@@ -37,7 +38,10 @@ pub fn section(host: &Host, place: &Place) -> Option<String> {
     for text in functions::errors(host) {
         row("errors", text);
     }
-    let text = [table.lines(), functions::table(host)].concat();
+    let mut text = table.lines();
+    if !has_machine {
+        text.push_str(&functions::table(host));
+    }
     Some(titled(&super::title(host.format, host.name.as_deref(), place), &text))
 }
 

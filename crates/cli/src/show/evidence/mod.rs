@@ -17,16 +17,18 @@ use weft_base::Place;
 use weft_formats::{Evidence, Located};
 
 /// One section for each piece of evidence that has something to show.
-pub fn sections(evidence: &[Located<Evidence>]) -> Vec<String> {
+/// A host whose devices are shown as a machine is not listed again.
+pub fn sections(evidence: &[Located<Evidence>], has_machine: bool) -> Vec<String> {
+    let section = |located| section(located, has_machine);
     evidence.iter().filter_map(section).chain(subnet::forwarding(evidence)).collect()
 }
 
-fn section(Located { value, place }: &Located<Evidence>) -> Option<String> {
+fn section(Located { value, place }: &Located<Evidence>, has_machine: bool) -> Option<String> {
     match value {
         // These make the machine, and are shown with it.
         Evidence::Topology(_) | Evidence::Peers(_) | Evidence::Machine(_) => None,
         Evidence::Weights(weights) => weights::section(weights, place),
-        Evidence::Host(host) => host::section(host, place),
+        Evidence::Host(host) => host::section(host, place, has_machine),
         Evidence::Graphs(graphs) => nccl_graph::section(graphs, place),
         Evidence::Subnet(subnet) => Some(subnet::section(subnet, place)),
         // All tables make one section, behind the others.
