@@ -214,6 +214,9 @@ pub const FORMATS: &[&dyn Format] = &[
     &PairList,
 ];
 
+/// Places of unused lines that are named one by one.
+const UNUSED_MAX: usize = 64;
+
 /// All that could be read of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
@@ -272,7 +275,9 @@ pub fn read(source: &Source, catalogue: &Catalogue, forced: Option<&str>) -> Rea
         return reading;
     }
     let unused = ranges::joined(left, &lines);
-    reading.diagnostics.extend(unused.into_iter().map(|range| unused_finding(range, &source.name, &lines)));
+    let (listed, rest) = unused.split_at(unused.len().min(UNUSED_MAX));
+    reading.diagnostics.extend(listed.iter().map(|range| unused_finding(*range, &source.name, &lines)));
+    reading.diagnostics.extend(unused_rest(rest, &source.name));
     reading
 }
 
@@ -292,6 +297,20 @@ fn unknown_format(name: &str) -> Diagnostic {
         None => format!("the formats are {}", known().collect::<Vec<_>>().join(", ")),
     };
     Diagnostic::error(codes::UNKNOWN_FORMAT, format!("there is no format `{name}`")).hint(hint)
+}
+
+/// The places beyond [`UNUSED_MAX`], in one finding: an application's lines stand all over a job log.
+fn unused_rest(rest: &[LineRange], file: &str) -> Option<Diagnostic> {
+    let (first, last) = (rest.first()?, rest.last()?);
+    let count: u64 = rest.iter().map(|range| u64::from(range.last - range.first) + 1).sum();
+    let message = format!(
+        "{count} more lines, in {} places from line {} to {}, were not used",
+        rest.len(),
+        first.first,
+        last.last
+    );
+    let place = weft_base::Place::new(file, first.first, 1, 0);
+    Some(Diagnostic::note(codes::LINES_UNUSED, message).at(place))
 }
 
 fn unused_finding(range: LineRange, file: &str, lines: &[Line<'_>]) -> Diagnostic {

@@ -7,7 +7,7 @@ use weft_catalogue::Catalogue;
 use crate::codes;
 use crate::evidence::Evidence;
 use crate::format::{Claim, Format, Located, Part, Read, Text};
-use crate::grid::{Command, Grid, GridKind, diagnose_shape, scan};
+use crate::grid::{Command, GPU_LABELS, Grid, GridKind, diagnose_shape, scan};
 use crate::ranges;
 use crate::words::Word;
 
@@ -146,7 +146,7 @@ impl Format for NvidiaSmiP2p {
     }
 
     fn marks(&self) -> &'static [&'static str] {
-        &["GPU"]
+        GPU_LABELS
     }
 
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {

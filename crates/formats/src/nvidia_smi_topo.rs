@@ -7,7 +7,7 @@ use weft_topology::ReportedClass;
 use crate::codes;
 use crate::evidence::Evidence;
 use crate::format::{Claim, Format, Located, Part, Read, Text};
-use crate::grid::{Found, Grid, GridKind, Row, diagnose_shape, scan};
+use crate::grid::{Found, GPU_LABELS, Grid, GridKind, Row, diagnose_shape, scan};
 use crate::matrix::{Cell, End, EndKind, Matrix};
 use crate::ranges;
 use crate::words::Word;
@@ -37,7 +37,7 @@ impl Format for NvidiaSmiTopo {
     }
 
     fn marks(&self) -> &'static [&'static str] {
-        &["GPU"]
+        GPU_LABELS
     }
 
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {

@@ -61,6 +61,9 @@ pub(crate) fn forced<'a>(
     vec![Piece { part: Part { file: &source.name, lines: Cow::Borrowed(lines) }, format: Some(format) }]
 }
 
+/// The first piece of a text that is searched for marks; each further one is twice as long.
+const FIRST_SEARCHED: usize = 1 << 16;
+
 /// Looks for the marks of some formats in one pass.
 struct Searcher {
     formats: Vec<&'static dyn Format>,
@@ -68,6 +71,8 @@ struct Searcher {
     owners: Vec<usize>,
     /// `None` where there are too many marks for one pass; then everyone is asked.
     patterns: Option<AhoCorasick>,
+    /// Length of the longest mark.
+    longest: usize,
 }
 
 /// For the whole list, which is what nearly every source is looked at for.
@@ -81,15 +86,37 @@ impl Searcher {
             formats: formats.to_vec(),
             owners: marks().map(|(_, index)| index).collect(),
             patterns: AhoCorasick::new(marks().map(|(mark, _)| mark)).ok(),
+            longest: marks().map(|(mark, _)| mark.len()).max().unwrap_or(0),
         }
     }
 
-    /// Those of which a mark stands in `text`, and those that have none.
+    /// Those of which a mark stands in `text`, and those that have none. Marks of formats that were seen are
+    /// looked for no more behind the first piece: some stand in every line of a log.
     fn possible(&self, text: &str) -> Vec<&'static dyn Format> {
-        let Some(patterns) = &self.patterns else { return self.formats.clone() };
+        let mut seen = self.seen(piece(text, 0, FIRST_SEARCHED + self.longest));
+        let (mut start, mut length) = (FIRST_SEARCHED, 2 * FIRST_SEARCHED);
+        while start < text.len() {
+            let open: Vec<usize> = (0..seen.len()).filter(|index| !seen[*index]).collect();
+            let formats: Vec<&'static dyn Format> = open.iter().map(|index| self.formats[*index]).collect();
+            if formats.is_empty() {
+                break;
+            }
+            let found = Self::new(&formats).seen(piece(text, start, length + self.longest));
+            for (index, found) in open.into_iter().zip(found) {
+                seen[index] = found;
+            }
+            start += length;
+            length *= 2;
+        }
+        self.formats.iter().zip(seen).filter(|(_, seen)| *seen).map(|(format, _)| *format).collect()
+    }
+
+    /// Of which a mark stands in `piece`, or which have none.
+    fn seen(&self, piece: &[u8]) -> Vec<bool> {
+        let Some(patterns) = &self.patterns else { return vec![true; self.formats.len()] };
         let mut seen: Vec<bool> = self.formats.iter().map(|format| format.marks().is_empty()).collect();
         let mut missing = seen.iter().filter(|seen| !**seen).count();
-        for found in patterns.find_overlapping_iter(text) {
+        for found in patterns.find_overlapping_iter(piece) {
             let format = self.owners[found.pattern().as_usize()];
             missing -= usize::from(!seen[format]);
             seen[format] = true;
@@ -97,8 +124,13 @@ impl Searcher {
                 break;
             }
         }
-        self.formats.iter().zip(seen).filter(|(_, seen)| *seen).map(|(format, _)| *format).collect()
+        seen
     }
+}
+
+/// Pieces overlap by the longest mark, so that one across a border is in one of them.
+fn piece(text: &str, start: usize, length: usize) -> &[u8] {
+    &text.as_bytes()[start..(start + length).min(text.len())]
 }
 
 /// Which lines each claim got, and which nobody.

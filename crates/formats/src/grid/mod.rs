@@ -22,6 +22,10 @@ pub(crate) use scan::scan;
 /// No matrix is larger: the widest met has 50 devices. Beyond it text is something else, and would only cost time.
 pub(crate) const DEVICES_MAX: usize = 256;
 
+/// What every matrix holds: the label of a GPU. `GPU` alone stands in all logs.
+pub(crate) const GPU_LABELS: &[&str] =
+    &["GPU0", "GPU1", "GPU2", "GPU3", "GPU4", "GPU5", "GPU6", "GPU7", "GPU8", "GPU9"];
+
 /// A matrix as found, its lines given by index into what was scanned.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grid<'a> {

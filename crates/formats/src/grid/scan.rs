@@ -33,8 +33,19 @@ enum Last {
     Other,
 }
 
+/// Whether a grid or its command may begin here: nearly all lines of a log end at this test.
+fn may_begin(text: &str) -> bool {
+    text.contains("GPU")
+        && text.split("GPU").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        || text.contains("topo")
+}
+
 impl<'a> Scanner<'a> {
     fn take(&mut self, index: usize, text: &'a str) {
+        if self.current.is_none() && !may_begin(text) {
+            self.last = Last::Other;
+            return;
+        }
         if text.trim().is_empty() {
             // A blank line ends what could be continued, but not the grid.
             self.last = Last::Other;
