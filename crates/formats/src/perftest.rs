@@ -74,7 +74,8 @@ impl Format for Perftest {
         let mut start = part.start();
         for (index, line) in part.lines.iter().enumerate() {
             let content = body(&line.text).text.trim_end();
-            if is_ruler(content) {
+            if is_ruler(content) || line.text.trim_start().starts_with("GID:") {
+                // Addresses of the two ends say nothing that the settings do not.
                 used.push(index);
             } else if let Some((operation, program)) = title(content) {
                 (table.operation, table.program) = (Some(operation), program.map(str::to_owned));

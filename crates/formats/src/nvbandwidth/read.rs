@@ -125,9 +125,10 @@ impl Reader {
             self.read.diagnostics.push(finding.at(part.start_at(index)));
         }
         if let Some((index, count)) = self.waived.take() {
-            let tests = if count == 1 { "one test was" } else { "tests were" };
-            let message = format!("{count} {tests} left out: this machine cannot run them");
-            let message = if count == 1 { message.trim_start_matches("1 ").to_owned() } else { message };
+            let message = match count {
+                1 => "one test was left out: this machine cannot run it".to_owned(),
+                count => format!("{count} tests were left out: this machine cannot run them"),
+            };
             self.read
                 .diagnostics
                 .push(Diagnostic::note(codes::TEST_WAIVED, message).at(part.start_at(index)));

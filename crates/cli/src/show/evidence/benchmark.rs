@@ -7,6 +7,9 @@ use crate::show::titled;
 use crate::style::Tone;
 use crate::table::{Cell, Table};
 
+/// Settings of perftest that decide what can be reached.
+const SETTINGS: [&str; 5] = ["Device", "Link type", "Mtu", "GID index", "Number of qps"];
+
 /// Sizes that are shown of a long table.
 const SIZES_MAX: usize = 8;
 
@@ -145,6 +148,14 @@ fn remarks(table: &Benchmark) -> Vec<String> {
     }
     if let Some(wrong) = table.wrong_count.filter(|wrong| *wrong > 0) {
         found.push(format!("{wrong} results were wrong: the tool found other numbers than it expected"));
+    }
+    let setting = |name: &str| {
+        let known = table.parameters.iter().find(|(known, _)| known == name);
+        known.map(|(name, value)| format!("{name} {value}"))
+    };
+    let settings: Vec<String> = SETTINGS.into_iter().filter_map(setting).collect();
+    if !settings.is_empty() {
+        found.push(settings.join(", "));
     }
     if table.rows.is_empty() {
         found.push("No row of figures: the run ended before its first size, or the paste does".to_owned());

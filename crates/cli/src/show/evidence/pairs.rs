@@ -102,7 +102,9 @@ fn figures(table: &PairTable, mut cells: Vec<&PairCell>) -> String {
         row("one figure", only, pair(only));
     } else if let [first, .., last] = cells[..] {
         row("least", first, pair(first));
-        row("middle", cells[cells.len() / 2], format!("of {}", cells.len()));
+        if cells.len() > 2 {
+            row("middle", cells[cells.len() / 2], format!("of {}", cells.len()));
+        }
         row("most", last, pair(last));
     }
     let mut text = lines.lines();
