@@ -120,7 +120,7 @@ pub use nccl_graph::NcclGraphFile;
 pub use nccl_lint::as_the_tool_would;
 pub use nccl_log::NcclDebugLog;
 pub use nccl_tests::NcclTests;
-pub use nccl_topology::NcclTopology;
+pub use nccl_topology::{NcclTopology, NcclTopologyWriter};
 pub use netq::NetQ;
 pub use nvbandwidth::NvBandwidth;
 pub use nvidia_smi_p2p::{Access, NvidiaSmiP2p, PeerCell, PeerMatrix, PeerMode};

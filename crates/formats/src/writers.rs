@@ -10,11 +10,13 @@ use crate::codes;
 use crate::evidence::{Evidence, Hierarchy, Host};
 use crate::ibsim::IbsimWriter;
 use crate::join::Case;
+use crate::nccl_topology::NcclTopologyWriter;
 use crate::slurm_writers::{SlurmTopologyConfWriter, SlurmTopologyYamlWriter};
 
 /// All writers; help, reference and tests iterate over this list.
 pub const WRITERS: &[&dyn Writer] = &[
     &IbsimWriter, // one entry per line
+    &NcclTopologyWriter,
     &SlurmTopologyConfWriter,
     &SlurmTopologyYamlWriter,
 ];

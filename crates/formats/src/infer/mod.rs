@@ -11,6 +11,7 @@ use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Gpu, GpuGroup, Machine, NicGroup};
 use weft_topology::Assumption;
 
+pub(crate) use host::addresses_of_host;
 pub use host::{InferredHost, machine_of_host};
 pub use weights::machine_of;
 

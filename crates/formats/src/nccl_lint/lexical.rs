@@ -95,7 +95,6 @@ impl Lexer<'_> {
         let rest = self.rest();
         let end = rest.find([' ', '>', '/', '\n', '\t']).unwrap_or(rest.len());
         self.at += end;
-        let mut attributes = 0;
         loop {
             let rest = self.rest();
             let Some(next) = rest.chars().next() else { return };
@@ -108,7 +107,7 @@ impl Lexer<'_> {
                 '/' => self.at += 1,
                 ' ' => {
                     self.at += 1;
-                    attributes += usize::from(self.attribute());
+                    self.attribute();
                 }
                 '<' => return,
                 '\n' | '\t' => {
@@ -124,7 +123,7 @@ impl Lexer<'_> {
                         what,
                         "keep a tag on one line, one blank before each attribute",
                     );
-                    attributes += usize::from(self.attribute());
+                    self.attribute();
                 }
                 _ => {
                     self.fault(

@@ -2,7 +2,9 @@
 //! the same form with other links; those that clouds hand out often name PCI functions only.
 
 mod read;
+mod rewrite;
 mod values;
+mod write;
 
 use weft_catalogue::Catalogue;
 
@@ -13,6 +15,7 @@ use crate::nccl_lint;
 use crate::ranges;
 
 pub(crate) use values::{class_of, identifier, integer, quoted_rate, speed};
+pub use write::NcclTopologyWriter;
 
 const ROOTS: [&str; 1] = ["system"];
 

@@ -70,6 +70,14 @@ pub fn machine_of_host(
     Some(InferredHost { inferred: out, gpu_labels, nic_labels, observed })
 }
 
+/// Addresses of a host's GPUs and NICs, in the order in which its machine numbers them; `None` where it has none.
+pub(crate) fn addresses_of_host(host: &Host, catalogue: &Catalogue) -> Option<(Vec<String>, Vec<String>)> {
+    let picked = Picked::of(host, catalogue);
+    let of = |list: &[usize]| list.iter().map(|index| host.devices[*index].address.clone()).collect();
+    let (gpus, nics): (Vec<String>, Vec<String>) = (of(&picked.gpus), of(&picked.nics));
+    (!gpus.is_empty() || !nics.is_empty()).then_some((gpus, nics))
+}
+
 /// What the input says of links may contradict the models that it names; then what is surer stays: the PCIe tree, and
 /// the links before the models.
 fn make_buildable(out: &mut Inferred, catalogue: &Catalogue) {

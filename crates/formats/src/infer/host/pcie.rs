@@ -32,8 +32,7 @@ pub(super) fn place(
     let tree = Tree::new(host, picked);
     out.machine.host.sockets = u16::try_from(tree.sockets.len()).unwrap_or(u16::MAX).max(1);
     let port = |device: &Device| (link_name(speed(host, device), catalogue), lanes(device));
-    for (index, is_used) in tree.used_switch.iter().enumerate().filter(|(_, is_used)| **is_used) {
-        debug_assert!(*is_used);
+    for (index, _) in tree.used_switch.iter().enumerate().filter(|(_, is_used)| **is_used) {
         let (link, lanes) = port(&host.devices[index]);
         let branch = Branch {
             name: Some(name(index)),
@@ -69,7 +68,36 @@ pub(super) fn place(
         let branch = &mut groups[at].2;
         if is_gpu { branch.gpus.push(number) } else { branch.nics.push(number) }
     }
-    out.machine.pcie.extend(groups.into_iter().map(|(_, _, branch)| branch));
+    // A branch without a switch of its own is as fast as the CPU at most; so the fastest devices of a switch stand in
+    // its own branch.
+    groups.sort_by_key(|(_, (link, _), _)| {
+        std::cmp::Reverse(link.as_deref().map_or(0, |name| lane_rate(name, catalogue)))
+    });
+    for (seat, _, group) in groups {
+        let own = match seat {
+            Seat::Switch(index) => {
+                let wanted = name(index);
+                let free = |branch: &&mut Branch| {
+                    branch.name.as_ref() == Some(&wanted) && branch.gpus.is_empty() && branch.nics.is_empty()
+                };
+                out.machine.pcie.iter_mut().find(free)
+            }
+            Seat::Root(..) => None,
+        };
+        match own {
+            Some(branch) => {
+                branch.device_link = group.device_link;
+                branch.device_lanes = group.device_lanes;
+                branch.gpus = group.gpus;
+                branch.nics = group.nics;
+            }
+            None => out.machine.pcie.push(group),
+        }
+    }
+}
+
+fn lane_rate(name: &str, catalogue: &Catalogue) -> u64 {
+    catalogue.link(name).map_or(0, |link| link.lane.value.bits_per_second())
 }
 
 fn name(index: usize) -> String {
