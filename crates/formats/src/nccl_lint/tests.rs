@@ -61,6 +61,12 @@ fn what_nccls_reader_stops_at_is_refused() {
 }
 
 #[test]
+fn a_cut_file_is_read_up_to_the_cut() {
+    let text = with(&pci("0000:01:00.0", FAST, ""));
+    has(text.split_at(text.len() - 20).0, "xml-damaged", 3, "the document ends inside");
+}
+
+#[test]
 fn defaults_that_nccl_takes_are_told() {
     let link = |rest: &str| with(&pci("0000:01:00.0", rest, ""));
     has(&link("link_speed=\"32.0 GT/s\" link_width=\"16\""), "nccl-assumes", 3, "takes 8 GT/s");

@@ -68,6 +68,11 @@ pub(super) fn place(
         let branch = &mut groups[at].2;
         if is_gpu { branch.gpus.push(number) } else { branch.nics.push(number) }
     }
+    seat_groups(groups, catalogue, out);
+}
+
+/// Puts groups of like devices into the machine.
+fn seat_groups(mut groups: Vec<(Seat, Port, Branch)>, catalogue: &Catalogue, out: &mut Inferred) {
     // A branch without a switch of its own is as fast as the CPU at most; so the fastest devices of a switch stand in
     // its own branch.
     groups.sort_by_key(|(_, (link, _), _)| {
