@@ -1,16 +1,17 @@
-//! The corpus of real inputs, which lies beside the project and is never part of it.
+//! What the matrices of the shared corpus hold.
 //!
-//! Its counts were made by splitting lines at blanks. [`Expected`] brings them to what a reader should
+//! The counts of their notes were made by splitting lines at blanks. [`Expected`] brings them to what a reader should
 //! find, by general rules only, so that they hold for files that no one here has seen.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
 use serde::Deserialize;
 use weft_topology::ReportedClass;
 
-/// A file of the corpus.
+pub use crate::noted::folder;
+use crate::noted::{self, Noted};
+
+/// A matrix of the corpus.
 #[derive(Debug)]
 pub struct CorpusFile {
     /// Its name without the folder.
@@ -75,11 +76,6 @@ impl Expected {
     }
 }
 
-#[derive(Deserialize)]
-struct Meta {
-    expected: RawExpected,
-}
-
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct RawExpected {
@@ -91,37 +87,22 @@ struct RawExpected {
     nic_legend: Option<Vec<String>>,
 }
 
-/// The folder of the corpus beside the project.
-pub fn folder(kind: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus")).join(kind)
-}
-
-/// The files of one kind in order of their names; `None` where the corpus is absent.
+/// The matrices in order of their names; `None` where the corpus is absent.
 ///
 /// # Panics
-/// If a file of the corpus has no readable `.meta.toml`: the corpus is damaged.
-#[expect(clippy::disallowed_methods, reason = "tests read the corpus from disk")]
+/// If the notes of a file do not say what a matrix holds: the corpus is damaged.
 #[expect(clippy::expect_used, reason = "a damaged corpus must stop the test that needs it")]
-pub fn files(kind: &str) -> Option<Vec<CorpusFile>> {
-    let entries = fs::read_dir(folder(kind)).ok()?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
-    paths.sort();
-    let read = |path: &PathBuf| {
-        let bytes = fs::read(path).expect("a corpus file can be read");
-        let meta =
-            fs::read_to_string(path.with_extension("meta.toml")).expect("each corpus file has a meta file");
-        CorpusFile {
-            name: path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-            text: String::from_utf8_lossy(&bytes).into_owned(),
-            expected: expected(&meta).expect("the meta file parses"),
-        }
+pub fn matrices() -> Option<Vec<CorpusFile>> {
+    let matrix = |file: Noted| {
+        let expected = expected(&file.expected).expect("the notes say what the matrix holds");
+        CorpusFile { name: file.name, text: file.text, expected }
     };
-    Some(paths.iter().map(read).collect())
+    Some(noted::files("A")?.into_iter().map(matrix).collect())
 }
 
-fn expected(meta: &str) -> Result<Expected, toml::de::Error> {
-    let raw = toml::from_str::<Meta>(meta)?.expected;
+/// What the notes of a matrix say, brought to what a reader should find.
+pub fn expected(notes: &toml::Table) -> Result<Expected, toml::de::Error> {
+    let raw = notes.clone().try_into::<RawExpected>()?;
     // Bars of tables and columns of affinity were counted as NICs.
     let no_nics = raw.nic_columns.iter().filter(|name| !name.contains(|c: char| c.is_ascii_digit())).count();
     Ok(Expected {
@@ -179,7 +160,7 @@ mod tests {
 
     #[test]
     fn bars_and_numa_columns_are_no_nics() {
-        let meta = "[expected]\ngpus = 6\nnics = 3\nnic_columns = [\"|\", \"NUMA\", \"mlx5_0\"]\n";
-        assert_eq!(expected(meta).unwrap().nics, 1);
+        let notes = "gpus = 6\nnics = 3\nnic_columns = [\"|\", \"NUMA\", \"mlx5_0\"]\n";
+        assert_eq!(expected(&notes.parse().unwrap()).unwrap().nics, 1);
     }
 }

@@ -1,19 +1,48 @@
-//! Every file of the shared corpus is read, and holds what its notes say. The corpus lies beside the
-//! project; without it these tests say that they are skipped.
+//! The matrices of nvidia-smi.
 
 use weft_catalogue::Catalogue;
-use weft_formats::{EndKind, Evidence, Matrix, Overrides, PeerMatrix, Source, join, read};
+use weft_formats::{EndKind, Evidence, Matrix, Overrides, PeerMatrix, Reading, join};
 use weft_testkit::corpus::{self, Counts, Expected};
+use weft_testkit::noted::{self, Noted};
 use weft_topology::{NodeKind, ReportedClass, build, reported_class};
 
+use crate::reading;
+
 /// Files whose notes cannot be right, with what they hold, counted by hand, and why.
-fn corrected(name: &str, expected: Expected) -> Expected {
-    if name.starts_with("061-") {
+fn corrected(file: &Noted, expected: Expected) -> Expected {
+    if file.is("061-") {
         // The bars of the table were counted as cells, so that the notes miss half of the true ones.
         let gpu_gpu = [("PHB", 4), ("SYS", 26)].map(|(class, count)| (class.to_owned(), count)).into();
         return Expected { gpu_gpu: Some(gpu_gpu), gpu_nic: Some(Counts::new()), ..expected };
     }
     expected
+}
+
+/// What differs from the notes of a matrix.
+pub fn misses(file: &Noted, reading: &Reading) -> Option<Vec<String>> {
+    if file.kind != "A" {
+        return None;
+    }
+    let misses = match (corpus::expected(&file.expected), found(reading)) {
+        (Err(error), _) => vec![error.to_string()],
+        (Ok(_), None) => vec!["nothing was read".to_owned()],
+        (Ok(expected), Some(found)) => corrected(file, expected).misses(&found),
+    };
+    Some(misses)
+}
+
+/// What the first matrix holds: distances if there are any, else accesses.
+fn found(reading: &Reading) -> Option<Expected> {
+    let distances = reading.evidence.iter().find_map(|evidence| {
+        let Evidence::Topology(matrix) = &evidence.value else { return None };
+        Some(of_matrix(matrix))
+    });
+    distances.or_else(|| {
+        reading.evidence.iter().find_map(|evidence| {
+            let Evidence::Peers(matrix) = &evidence.value else { return None };
+            Some(of_peers(matrix))
+        })
+    })
 }
 
 fn of_matrix(matrix: &Matrix) -> Expected {
@@ -46,56 +75,6 @@ fn of_peers(matrix: &PeerMatrix) -> Expected {
     Expected { gpus: matrix.ends.len(), gpu_gpu: Some(counts), ..Expected::default() }
 }
 
-/// What the first matrix of a text holds: distances if there are any, else accesses.
-fn found(source: &Source) -> Option<Expected> {
-    let reading = read(source, Catalogue::embedded(), None);
-    let distances = reading.evidence.iter().find_map(|evidence| {
-        let Evidence::Topology(matrix) = &evidence.value else { return None };
-        Some(of_matrix(matrix))
-    });
-    distances.or_else(|| {
-        reading.evidence.iter().find_map(|evidence| {
-            let Evidence::Peers(matrix) = &evidence.value else { return None };
-            Some(of_peers(matrix))
-        })
-    })
-}
-
-#[test]
-fn every_file_is_read_and_holds_what_its_notes_say() {
-    let Some(files) = corpus::files("A") else {
-        println!("skipped: no corpus at {}", corpus::folder("A").display());
-        return;
-    };
-    let mut misses = Vec::new();
-    for file in &files {
-        let wanted = corrected(&file.name, file.expected.clone());
-        let differences = match found(&Source::file(&file.name, &file.text)) {
-            None => vec!["nothing was read".to_owned()],
-            Some(found) => wanted.misses(&found),
-        };
-        if !differences.is_empty() {
-            misses.push(format!("{}: {}", file.name, differences.join("; ")));
-        }
-    }
-    let passed = files.len() - misses.len();
-    println!("{passed} of {} files", files.len());
-    assert!(misses.is_empty(), "{} of {} files missed:\n{}", misses.len(), files.len(), misses.join("\n"));
-}
-
-#[test]
-fn every_line_is_used_or_named() {
-    for file in corpus::files("A").unwrap_or_default() {
-        let source = Source::file(&file.name, &file.text);
-        let reading = read(&source, Catalogue::embedded(), None);
-        assert!(!reading.failed(), "{}: {:#?}", file.name, reading.diagnostics);
-        let lines = weft_formats::lines(&source);
-        let pieces = weft_formats::split(&source, &lines);
-        let count: usize = pieces.iter().map(|piece| piece.part.lines.len()).sum();
-        assert_eq!(count, lines.len(), "{}", file.name);
-    }
-}
-
 /// Matrices that no machine can have, with the reason; the reader says so itself.
 const CONTRADICTORY: [&str; 1] = [
     // GPU3 and NIC1 are PXB, GPU0 and NIC1 are PXB, but GPU3 and GPU0's other NIC are NODE.
@@ -106,12 +85,12 @@ const CONTRADICTORY: [&str; 1] = [
 fn the_inferred_machine_would_print_the_same_matrix() {
     let catalogue = Catalogue::embedded();
     let mut misses = Vec::new();
-    for file in corpus::files("A").unwrap_or_default() {
-        let reading = read(&Source::file(&file.name, &file.text), catalogue, None);
+    for file in noted::files("A").unwrap_or_default() {
+        let reading = reading(&file);
         let (case, diagnostics) = join(reading.evidence, &Overrides::default(), catalogue);
         let said = diagnostics.iter().any(|finding| finding.code.name == "matrix-inconsistent");
-        if CONTRADICTORY.iter().any(|prefix| file.name.starts_with(prefix)) || said {
-            if !(CONTRADICTORY.iter().any(|prefix| file.name.starts_with(prefix)) && said) {
+        if CONTRADICTORY.iter().any(|start| file.is(start)) || said {
+            if !(CONTRADICTORY.iter().any(|start| file.is(start)) && said) {
                 misses.push(format!("{}: contradictory: {said}", file.name));
             }
             continue;

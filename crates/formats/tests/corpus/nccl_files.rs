@@ -1,32 +1,43 @@
-//! Every topology and graph file of the shared corpus is read, and holds what its notes say. The corpus lies beside
-//! the project; without it this test says that it is skipped.
+//! Topology and graph files of NCCL.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use toml::{Table, Value};
-use weft_catalogue::Catalogue;
-use weft_formats::{Adapter, DeviceRole, Evidence, Host, NcclGraphs, Overrides, Source, join, read};
+use toml::Value;
+use weft_formats::{Adapter, DeviceRole, Evidence, Host, NcclGraphs, Reading};
+use weft_testkit::noted::Noted;
 
-/// Text and notes of each file.
-#[expect(clippy::disallowed_methods, reason = "tests read the corpus from disk")]
-fn files() -> Option<Vec<(String, String, Table)>> {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/C"));
-    let entries = fs::read_dir(folder).ok()?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "xml"));
-    paths.sort();
-    let file = |path: &PathBuf| {
-        let meta: Table = fs::read_to_string(path.with_extension("meta.toml")).unwrap().parse().unwrap();
-        let expected = meta["expected"].as_table().cloned().unwrap_or_default();
-        (
-            path.file_name().unwrap().to_string_lossy().into_owned(),
-            fs::read_to_string(path).unwrap(),
-            expected,
-        )
-    };
-    Some(paths.iter().map(file).collect())
+/// What differs from the notes of a topology or graph file.
+pub fn misses(file: &Noted, reading: &Reading) -> Option<Vec<String>> {
+    if file.kind != "C" {
+        return None;
+    }
+    let host = reading.evidence.iter().find_map(|located| {
+        let Evidence::Host(host) = &located.value else { return None };
+        Some(&**host)
+    });
+    let graphs = reading.evidence.iter().find_map(|located| {
+        let Evidence::Graphs(graphs) = &located.value else { return None };
+        Some(&**graphs)
+    });
+    let mut misses = Vec::new();
+    for (name, wanted) in &file.expected {
+        let found = match (host, graphs) {
+            (Some(host), _) => held(host, name),
+            (None, Some(graphs)) => of_graphs(graphs, name),
+            (None, None) => None,
+        };
+        match found {
+            Some(found) if agrees(wanted, &found) => {}
+            found => misses.push(format!("{name}: found {found:?}, wanted {wanted:?}")),
+        }
+    }
+    Some(misses)
+}
+
+/// What a graph file holds under the notes' name.
+fn of_graphs(graphs: &NcclGraphs, name: &str) -> Option<Value> {
+    let count = (name == "graphs").then_some(graphs.graphs.len())?;
+    i64::try_from(count).ok().map(Value::Integer)
 }
 
 fn gpus(host: &Host) -> impl Iterator<Item = &weft_formats::Gpu> {
@@ -58,7 +69,7 @@ fn count(host: &Host, family: &str) -> usize {
 
 /// What a host holds under the notes' name; `None` for names that are not known.
 fn held(host: &Host, name: &str) -> Option<Value> {
-    let number = |count: usize| Some(Value::Integer(i64::try_from(count).unwrap()));
+    let number = |count: usize| i64::try_from(count).ok().map(Value::Integer);
     let set = |texts: Vec<Option<String>>| {
         let texts: BTreeSet<String> = texts.into_iter().flatten().collect();
         Some(Value::Array(texts.into_iter().map(Value::String).collect()))
@@ -104,49 +115,4 @@ fn agrees(wanted: &Value, found: &Value) -> bool {
         (Value::Array(wanted), Value::Array(found)) => wanted.iter().all(|value| found.contains(value)),
         (wanted, found) => wanted == found,
     }
-}
-
-fn misses(wanted: &Table, host: Option<&Host>, graphs: Option<&NcclGraphs>) -> Vec<String> {
-    let mut misses = Vec::new();
-    for (name, wanted) in wanted {
-        let found = match (host, graphs) {
-            (Some(host), _) => held(host, name),
-            (None, Some(graphs)) if name == "graphs" => {
-                Some(Value::Integer(graphs.graphs.len().try_into().unwrap()))
-            }
-            (None, _) => None,
-        };
-        match found {
-            Some(found) if agrees(wanted, &found) => {}
-            found => misses.push(format!("{name}: found {found:?}, wanted {wanted:?}")),
-        }
-    }
-    misses
-}
-
-#[test]
-fn every_file_is_read_and_holds_what_its_notes_say() {
-    let Some(files) = files() else {
-        println!("skipped: no corpus");
-        return;
-    };
-    let mut failed = Vec::new();
-    for (name, text, wanted) in &files {
-        let reading = read(&Source::file(name, text), Catalogue::embedded(), None);
-        let host = reading.evidence.iter().find_map(|located| {
-            let Evidence::Host(host) = &located.value else { return None };
-            Some(&**host)
-        });
-        let graphs = reading.evidence.iter().find_map(|located| {
-            let Evidence::Graphs(graphs) = &located.value else { return None };
-            Some(&**graphs)
-        });
-        let differences = misses(wanted, host, graphs);
-        if !differences.is_empty() {
-            failed.push(format!("{name}: {}", differences.join("; ")));
-        }
-        let (_, _) = join(reading.evidence.clone(), &Overrides::default(), Catalogue::embedded());
-    }
-    println!("C: {} of {}", files.len() - failed.len(), files.len());
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
