@@ -1,5 +1,7 @@
 //! What the InfiniBand commands say, by the examples.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what is not as expected must stop the test")]
+
 use weft_base::Diagnostic;
 use weft_catalogue::Catalogue;
 use weft_formats::{Evidence, Record, Source, Value, read};
@@ -16,10 +18,10 @@ fn found(name: &str, text: &str) -> Found {
     let reading = read(&Source::file(name, text), Catalogue::embedded(), None);
     let mut found = Found { records: Vec::new(), subnets: Vec::new(), diagnostics: reading.diagnostics };
     for located in reading.evidence {
-        match located.value {
-            Evidence::Report(report) => found.records.extend(report.records),
-            Evidence::Subnet(subnet) => found.subnets.push(*subnet),
-            _ => {}
+        if let Evidence::Report(report) = located.value {
+            found.records.extend(report.records);
+        } else if let Evidence::Subnet(subnet) = located.value {
+            found.subnets.push(*subnet);
         }
     }
     found

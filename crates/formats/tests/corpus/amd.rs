@@ -11,9 +11,9 @@ pub fn misses(file: &Noted, reading: &Reading) -> Option<Vec<String>> {
     if file.kind != "B" {
         return None;
     }
-    let weights = reading.evidence.iter().find_map(|located| match &located.value {
-        Evidence::Weights(weights) => Some(weights),
-        _ => None,
+    let weights = reading.evidence.iter().find_map(|located| {
+        let Evidence::Weights(weights) = &located.value else { return None };
+        Some(weights)
     });
     let mut found =
         weights.map_or_else(|| vec!["nothing read".to_owned()], |weights| differences(file, weights));

@@ -14,9 +14,9 @@ pub fn misses(file: &Noted, reading: &Reading) -> Option<Vec<String>> {
     let subnets: Vec<&Subnet> = reading
         .evidence
         .iter()
-        .filter_map(|evidence| match &evidence.value {
-            Evidence::Subnet(subnet) => Some(&**subnet),
-            _ => None,
+        .filter_map(|evidence| {
+            let Evidence::Subnet(subnet) = &evidence.value else { return None };
+            Some(&**subnet)
         })
         .collect();
     let [subnet] = subnets[..] else {
