@@ -1,5 +1,5 @@
 //! Tasks for developers: `cargo xtask tidy | codegen | glibc BINARY | dist | instructions BINARY |
-//! big-log FILE SIZE`.
+//! big-log FILE SIZE | big-ibnetdiscover FILE ADAPTERS`.
 //!
 //! `tidy` holds the rules of the house; each of its checks is also a test of this package, so that
 //! `cargo test` runs them. A check takes text and gives findings, and has a test with bad text: one that
@@ -19,6 +19,7 @@ mod big;
 mod checks;
 mod codegen;
 mod dist;
+mod fabric;
 mod finding;
 mod glibc;
 mod house;
@@ -41,6 +42,7 @@ usage: cargo xtask TASK
   glibc BINARY  check which glibc a binary needs, and its size
   dist          build the portable binary, completions and manual pages into target/dist
   big-log FILE SIZE    write a made-up job log of 64 nodes, as large as SIZE (200MB)
+  big-ibnetdiscover FILE ADAPTERS  write a text of ibnetdiscover to measure with; 100000 give 100 MB
   instructions BINARY  count what everyday commands take, where valgrind is
 ";
 
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
             .map_err(Into::into)
             .and_then(|binary| instructions::run(&binary, &house::root())),
         ["big-log", path, size] => big::log(Path::new(path), size),
+        ["big-ibnetdiscover", file, adapters] => fabric::run(Path::new(file), adapters).map(|()| true),
         ["dist"] => dist::run(&house::root()),
         _ => {
             eprint!("{USAGE}");

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use weft_base::{Diagnostic, Severity};
 use weft_catalogue::{Catalogue, Machine};
 use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Reading, Source, join};
-use weft_topology::{Assumption, NodeId, NodeKind, Topology, build, oneliner};
+use weft_topology::{Assumption, NodeId, NodeKind, Subnet, Topology, build, oneliner};
 
 use crate::codes::{FILE_UNUSED, NO_MACHINE};
 use crate::exit::{Exit, Failure};
@@ -123,12 +123,16 @@ pub fn load(
 }
 
 impl Loaded {
-    /// What is drawn: the machine, else the first network of the input.
+    /// The first network in the input.
+    pub fn subnet(&self) -> Option<&Subnet> {
+        self.case.evidence.iter().find_map(|evidence| {
+            if let Evidence::Subnet(subnet) = &evidence.value { Some(&**subnet) } else { None }
+        })
+    }
+
+    /// What is drawn: the machine, else the first network in the input.
     pub fn drawing(&self, catalogue: &Catalogue) -> Cow<'_, Topology> {
-        let subnet = self.case.evidence.iter().find_map(|evidence| {
-            if let Evidence::Subnet(subnet) = &evidence.value { Some(subnet) } else { None }
-        });
-        match subnet.filter(|_| self.case.machine.is_none()) {
+        match self.subnet().filter(|_| self.case.machine.is_none()) {
             Some(subnet) => Cow::Owned(subnet.topology(catalogue)),
             None => Cow::Borrowed(&self.topology),
         }

@@ -1,7 +1,7 @@
 //! The first lines: what it is.
 
 use weft_catalogue::Catalogue;
-use weft_topology::{NodeId, NodeKind, Topology};
+use weft_topology::{NodeId, NodeKind, Subnet, SubnetNodeKind, Topology};
 
 use crate::load::Loaded;
 use crate::names;
@@ -22,7 +22,17 @@ pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> String {
 /// What to call the machine: its name, else what it is made of.
 pub fn title(loaded: &Loaded, catalogue: &Catalogue) -> String {
     let title = own_title(loaded);
+    if loaded.case.machine.is_none() {
+        return loaded.subnet().map_or_else(String::new, subnet_title);
+    }
     if title.is_empty() { composition(loaded, catalogue) } else { title.to_owned() }
+}
+
+/// `InfiniBand subnet of 4 hosts and 6 switches`.
+fn subnet_title(subnet: &Subnet) -> String {
+    let switches = subnet.of_kind(SubnetNodeKind::Switch).count();
+    let hosts = names::count(subnet.hosts().len(), "host");
+    format!("InfiniBand subnet of {hosts} and {}", names::count(switches, "switch"))
 }
 
 fn own_title(loaded: &Loaded) -> &str {

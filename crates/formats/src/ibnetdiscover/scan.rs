@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::record::{Record, record};
+use super::record::{Record, glance, record};
 use crate::format::Line;
 
 /// One output or one net file.
@@ -33,6 +33,15 @@ pub(crate) fn regions(lines: &[Line<'_>]) -> Vec<Region> {
     // Where blank lines and comments that may belong to the next line of ours begin.
     let mut since = 0;
     for (index, line) in lines.iter().enumerate() {
+        // Nearly all lines of a large subnet are ports.
+        let port = line.text.starts_with('[').then(|| glance(&line.text)).flatten();
+        if let Some(is_net_file) = port {
+            open.take(since, index);
+            since = index + 1;
+            open.statements += 1;
+            open.is_net_file |= is_net_file;
+            continue;
+        }
         let (counts, is_net_file) = match record(&line.text) {
             Record::Blank => continue,
             Record::Comment { begins: false } => continue,

@@ -59,3 +59,35 @@ fn what_ibsim_does_not_know_is_refused() {
     assert_eq!(refused.code.name, "cannot-write");
     assert!(refused.message.contains("XDR"), "{refused}");
 }
+
+mod properties {
+    use proptest::prelude::*;
+    use weft_topology::{build, oneliner};
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Two and three tiers, rails or not, one to six generations.
+        #[test]
+        fn generated_networks_are_written_and_read_again(
+            hosts in 1u32..40,
+            adapters in 1u16..5,
+            radix in 4u16..24,
+            design in prop::sample::select(vec!["fat-tree", "rail-optimized"]),
+            nic in prop::sample::select(vec!["cx6", "cx7", "connectx-5-edr", "connectx-6-hdr100"]),
+        ) {
+            let line = format!("{hosts} x 1 h100-pcie + {adapters} {nic} @ {design}(leaf {radix})");
+            let catalogue = Catalogue::embedded();
+            let machine = oneliner::parse(&line, catalogue).unwrap();
+            // Some sizes need more than three tiers.
+            let Ok(built) = build(&machine, catalogue) else { return Ok(()) };
+            let before = Subnet::of(&built.topology, catalogue);
+            let text = ibsim_net(&before).unwrap();
+            let reading = crate::read(&Source::file("t", &*text), catalogue, None);
+            prop_assert!(reading.diagnostics.is_empty(), "{line}: {:?}", reading.diagnostics.first());
+            prop_assert_eq!(bare(subnet(&text, None)), before, "{}", line);
+        }
+    }
+}

@@ -72,8 +72,31 @@ pub(super) fn network(topology: &Topology) -> Option<Network> {
         }
         front = next;
     }
+    let by_leaves = without_parts(by_leaves);
     let groups: Vec<Group> = by_leaves.into_iter().map(|(leaves, hosts)| Group { leaves, hosts }).collect();
     (!groups.is_empty()).then(|| Network { cores: at(&tier, 2), pods: pods(topology, &tier, groups) })
+}
+
+/// Hosts of which an adapter is missing go to those that have all of them: else a leaf would be drawn twice.
+fn without_parts(by_leaves: BTreeMap<Vec<NodeId>, Vec<u32>>) -> BTreeMap<Vec<NodeId>, Vec<u32>> {
+    let mut widest: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+    for leaves in by_leaves.keys() {
+        for leaf in leaves {
+            let known = widest.entry(*leaf).or_default();
+            if known.len() < leaves.len() {
+                known.clone_from(leaves);
+            }
+        }
+    }
+    let mut found: BTreeMap<Vec<NodeId>, Vec<u32>> = BTreeMap::new();
+    for (leaves, hosts) in by_leaves {
+        let whole = leaves.first().and_then(|leaf| widest.get(leaf));
+        let whole = whole.filter(|whole| leaves.iter().all(|leaf| whole.binary_search(leaf).is_ok()));
+        let into = whole.cloned().unwrap_or(leaves);
+        found.entry(into).or_default().extend(hosts);
+    }
+    found.values_mut().for_each(|hosts| hosts.sort_unstable());
+    found
 }
 
 fn at(tier: &BTreeMap<NodeId, usize>, level: usize) -> Vec<NodeId> {

@@ -99,10 +99,10 @@ fn cables(subnet: &Subnet) -> Vec<String> {
         &usize,
     )| {
         let runs =
-            runs.map(|(lanes, generation)| format!("{lanes}x{} ", generation.word())).unwrap_or_default();
+            runs.map(|(lanes, generation)| format!(" ({lanes}x{})", generation.word())).unwrap_or_default();
         match rate {
-            Some(rate) => format!("{count} at {runs}{rate} per direction"),
-            None => format!("{count} of unknown rate"),
+            Some(rate) => format!("{count} at {rate} per direction{runs}"),
+            None => format!("{count} of unknown rate{runs}"),
         }
     };
     counts.iter().rev().map(text).collect()
