@@ -16,6 +16,9 @@ use crate::ranges;
 /// More columns than any such matrix has.
 const COLUMNS_MAX: usize = 4096;
 
+/// The longest name of a row or a column.
+const NAME_MAX: usize = 64;
+
 /// The reader.
 #[derive(Debug)]
 pub struct PairCsv;
@@ -83,7 +86,10 @@ fn cells(text: &str) -> Vec<&str> {
 
 /// The names of a header; `None` if it is none: a corner, and names of which none is a number.
 fn header(text: &str) -> Option<(&str, Vec<&str>)> {
-    if text.bytes().filter(|byte| *byte == b',' || *byte == b';').take(2).count() < 2 {
+    // Most lines of a log end here: behind their first comma stands no name.
+    let at = text.find(',').or_else(|| text.find(';'))?;
+    let second = text[at + 1..].split([',', ';']).next()?.trim();
+    if second.is_empty() || second.len() > NAME_MAX || second.contains(' ') {
         return None;
     }
     let cells = cells(text);

@@ -126,20 +126,28 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn of(text: &'a str) -> Option<Self> {
-        // Most lines of a log end here.
-        if text.len() > LENGTH_MAX || !text.bytes().any(|byte| byte == b',' || byte == b'>' || byte == b'_') {
+        let text = text.trim_start();
+        // Most lines of a log end here: behind their first word stands no separator.
+        let length = text.bytes().take(LENGTH_MAX).take_while(|byte| is_name_byte(*byte)).count();
+        let (from, rest) = text.split_at(length);
+        // The dash of an arrow that touches the name.
+        let (from, rest) = match from.strip_suffix('-').filter(|_| rest.starts_with('>')) {
+            Some(name) => (name, &text[name.len()..]),
+            None => (from, rest.trim_start()),
+        };
+        if let Some(rest) = text.strip_prefix("pair_") {
+            return Self::of_key(rest.trim_end());
+        }
+        let separator = ["<->", "->", ","].into_iter().find(|separator| rest.starts_with(separator))?;
+        if text.len() > LENGTH_MAX {
             return None;
         }
-        let text = text.split_once(" #").map_or(text, |(text, _)| text).trim();
-        if let Some(rest) = text.strip_prefix("pair_") {
-            return Self::of_key(rest);
-        }
-        let separator = ["<->", "->", ","].into_iter().find(|separator| text.contains(separator))?;
-        let (from, rest) = text.split_once(separator)?;
+        let rest = &rest[separator.len()..];
+        let rest = rest.split_once(" #").map_or(rest, |(rest, _)| rest).trim_end();
         let rest = rest.trim_start();
         let end = rest.find([' ', '\t', ',', ':', '='])?;
         let (to, figure) = rest.split_at(end);
-        let (from, figure) = (from.trim(), figure.trim_start_matches([' ', '\t', ',', ':', '=']));
+        let figure = figure.trim_start_matches([' ', '\t', ',', ':', '=']);
         let end = figure.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(figure.len());
         let (number, behind) = figure.split_at(end);
         let unit = match behind.trim() {
@@ -171,8 +179,11 @@ impl<'a> Pair<'a> {
 /// `node001`, `gpu-a12:3`: a name of a machine or a device has a letter and a digit, and no blank.
 fn is_name(text: &str) -> bool {
     let has = |of: fn(&u8) -> bool| text.bytes().any(|byte| of(&byte));
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:[]".contains(&byte);
-    has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit) && text.bytes().all(known)
+    has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit) && text.bytes().all(is_name_byte)
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte)
 }
 
 #[cfg(test)]
