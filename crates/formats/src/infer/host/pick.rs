@@ -28,9 +28,12 @@ impl Picked {
             all().filter(|(_, device)| is_gpu(device)).map(|(index, _)| index).collect();
         let number = |index: usize| gpu(&host.devices[index]).and_then(|gpu| gpu.number);
         let by_number = gpus.iter().all(|index| number(*index).is_some());
-        gpus.sort_by(|a, b| match by_number {
-            true => number(*a).cmp(&number(*b)).then(a.cmp(b)),
-            false => host.devices[*a].address.cmp(&host.devices[*b].address),
+        gpus.sort_by(|a, b| {
+            if by_number {
+                number(*a).cmp(&number(*b)).then(a.cmp(b))
+            } else {
+                host.devices[*a].address.cmp(&host.devices[*b].address)
+            }
         });
         let nics = Self::pick_nics(host, catalogue);
         gpus.truncate(DEVICES_MAX);
@@ -58,9 +61,12 @@ impl Picked {
         }
         let number = |index: usize| adapters(&host.devices[index]).filter_map(|one| one.number).min();
         let by_number = nics.iter().all(|index| number(*index).is_some());
-        nics.sort_by(|a, b| match by_number {
-            true => number(*a).cmp(&number(*b)).then(a.cmp(b)),
-            false => host.devices[*a].address.cmp(&host.devices[*b].address),
+        nics.sort_by(|a, b| {
+            if by_number {
+                number(*a).cmp(&number(*b)).then(a.cmp(b))
+            } else {
+                host.devices[*a].address.cmp(&host.devices[*b].address)
+            }
         });
         nics.truncate(DEVICES_MAX);
         nics
