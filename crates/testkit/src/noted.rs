@@ -51,11 +51,11 @@ impl Noted {
         Some(list.iter().map(word).collect())
     }
 
-    /// Whether the notes have this key with this value; nothing if they do not have it. `found` is what the reader found.
-    pub fn miss(&self, key: &str, found: Option<f64>) -> Option<String> {
+    /// What differs between the notes and what the reader found; nothing if they do not have this key.
+    pub fn miss(&self, key: &str, found_value: Option<f64>) -> Option<String> {
         let wanted = self.number(key)?;
         let near = |found: f64| (found - wanted).abs() <= wanted.abs() * 1e-5 + 1e-12;
-        (!found.is_some_and(near)).then(|| format!("{key}: found {found:?}, wanted {wanted}"))
+        (!found_value.is_some_and(near)).then(|| format!("{key}: found {found_value:?}, wanted {wanted}"))
     }
 
     /// Whether its name begins so; names begin with the number of the file.
