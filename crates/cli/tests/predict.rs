@@ -174,3 +174,9 @@ fn names_of_algorithms_and_formats_are_read_in_any_case() {
     };
     assert_eq!(args("Ring", "JSON"), args("ring", "json"));
 }
+
+#[test]
+fn a_log_alone_is_no_machine() {
+    let output = weft(&["predict", "examples/formats/nccl-tests/all-reduce-8xh100.txt"]);
+    assert!(output.contains("error[no-machine]") && output.ends_with("exit 3\n"), "{output}");
+}

@@ -79,3 +79,15 @@ fn a_tree_that_contradicts_the_matrix_is_named() {
     assert_eq!(named.place.as_ref().map(|place| (place.line, place.file.as_str())), Some((2, "topo.txt")));
     assert_eq!(case.machine.unwrap().gpus[0].model.as_deref(), Some("l40s"));
 }
+
+#[test]
+fn xml_that_is_cut_is_mended_and_named() {
+    let text = "<system version=\"1\">\n<cpu numaid=\"0\" arch=\"x86_64\">\n<pci busid=\"0000:3b:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\">\n";
+    let reading = read(&Source::file("topo.xml", text), Catalogue::embedded(), None);
+    assert!(!reading.evidence.is_empty());
+    assert!(
+        reading.diagnostics.iter().any(|finding| finding.code.name == "xml-damaged"),
+        "{:?}",
+        reading.diagnostics
+    );
+}

@@ -144,7 +144,7 @@ impl Trace {
         }
         [workload.compute_time, workload.host_time] = self.compute.map(span);
         workload.communication_time = span(self.communication);
-        workload.dependencies = (self.depends.len() + self.controls.len()) as u64;
+        workload.dependencies = self.depends.len() + self.controls.len();
         (workload, diagnostics)
     }
 

