@@ -58,11 +58,9 @@ pub fn worth_pasting() -> String {
     {
         let _ = writeln!(text, "  {command}");
     }
-    let others =
-        FORMATS.iter().filter(|format| !format.is_first_choice() && format.command().is_some()).count();
-    if others > 0 {
-        let _ = writeln!(text, "and the output of {others} more commands: `weft show --list formats`");
-    }
+    text.push_str(
+        "and the output of many more commands: `weft show --list formats`; `weft gather` packs them into one file\n",
+    );
     text.push_str(
         "Or describe the machine: `weft show '8 h100-sxm5-80gb @ nvswitch3(4)'`, `weft show dgx-a100`\n",
     );

@@ -15,6 +15,7 @@ fn nothing_at_all() {
     Worth pasting:
       nvidia-smi topo -m
       nvidia-smi topo -p2p r
+    and the output of many more commands: `weft show --list formats`; `weft gather` packs them into one file
     Or describe the machine: `weft show '8 h100-sxm5-80gb @ nvswitch3(4)'`, `weft show dgx-a100`
     [stderr ends]
     exit 3
@@ -36,6 +37,7 @@ fn bytes_of_something_else() {
     Worth pasting:
       nvidia-smi topo -m
       nvidia-smi topo -p2p r
+    and the output of many more commands: `weft show --list formats`; `weft gather` packs them into one file
     Or describe the machine: `weft show '8 h100-sxm5-80gb @ nvswitch3(4)'`, `weft show dgx-a100`
     [stderr ends]
     exit 3
@@ -57,6 +59,7 @@ fn prose() {
     Worth pasting:
       nvidia-smi topo -m
       nvidia-smi topo -p2p r
+    and the output of many more commands: `weft show --list formats`; `weft gather` packs them into one file
     Or describe the machine: `weft show '8 h100-sxm5-80gb @ nvswitch3(4)'`, `weft show dgx-a100`
     [stderr ends]
     exit 3
