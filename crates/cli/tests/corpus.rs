@@ -33,7 +33,6 @@ fn fault(file: &Noted, schema: &Schema) -> Option<String> {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the table is what this test is run for")]
 fn every_file_is_shown() {
     let schema = Schema::new(
         serde_json::from_str(&fs::read_to_string(root().join("schemas/show.json")).unwrap()).unwrap(),

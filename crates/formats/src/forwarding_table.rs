@@ -80,8 +80,7 @@ impl Format for ForwardingTables {
             used.push(index);
         }
         let mut diagnostics = Vec::new();
-        diagnostics
-            .extend(cut(&table, end.map(|end| end.as_ref())).map(|finding| finding.at(part.start_at(at))));
+        diagnostics.extend(cut(&table, end.map(AsRef::as_ref)).map(|finding| finding.at(part.start_at(at))));
         table.ports.sort_unstable();
         table.ports.dedup_by_key(|(lid, _)| *lid);
         let place = part.start_at(at);

@@ -1,5 +1,6 @@
 //! Clusters as InfraGraph describes them.
 
+#![allow(clippy::panic, reason = "what is not as expected must stop the test")]
 #![expect(clippy::disallowed_methods, reason = "tests read examples from disk")]
 #![allow(clippy::unwrap_used, reason = "what is not as expected must stop the test")]
 

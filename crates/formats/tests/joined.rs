@@ -1,6 +1,8 @@
 //! Several outputs of one machine are joined: `examples/case` has a matrix, `lspci`, `ibstat` and `ibnetdiscover`
 //! of a host whose second GPU runs on half its lanes and whose adapter runs at half its rate.
 
+#![allow(clippy::unwrap_used, reason = "what is not as expected must stop the test")]
+
 use std::fs;
 
 use weft_base::Diagnostic;

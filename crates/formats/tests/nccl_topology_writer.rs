@@ -1,5 +1,6 @@
 //! Topology files for NCCL: what was written is read back as the same machine, and nothing in it is wrong.
 
+#![allow(clippy::panic, reason = "what is not as expected must stop the test")]
 #![allow(clippy::unwrap_used, reason = "what is not as expected must stop the test")]
 
 use weft_catalogue::{Catalogue, LinkFamily, Machine};

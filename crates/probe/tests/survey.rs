@@ -1,5 +1,7 @@
 //! Made-up machines are read as real ones would be.
 
+#![allow(clippy::unwrap_used, reason = "what is not as expected must stop the test")]
+
 use weft_base::{Bytes, Guid, Rate};
 use weft_formats::{
     Access, Device, DeviceRole, Evidence, GpuLinkEnd, Host, PciAddress, PeerMatrix, Reading, Report, Value,

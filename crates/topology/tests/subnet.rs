@@ -5,8 +5,8 @@ use weft_topology::{Delivery, ForwardingTable, NodeKind, Routes, Subnet, SubnetN
 
 fn subnet(line: &str) -> Subnet {
     let catalogue = Catalogue::embedded();
-    let machine = oneliner::parse(line, catalogue).unwrap();
-    Subnet::of(&build(&machine, catalogue).unwrap().topology, catalogue)
+    let machine = oneliner::parse(line, catalogue).expect("a machine in one line");
+    Subnet::of(&build(&machine, catalogue).expect("a machine that can be built").topology, catalogue)
 }
 
 /// 8 hosts of 2 rails on 4-port leaves: 2 hosts a group, 4 groups of 2 leaves; 2 uplinks each need 4 spines... of

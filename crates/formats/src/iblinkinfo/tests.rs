@@ -8,9 +8,9 @@ use crate::format::Source;
 
 fn read(text: &str) -> (Subnet, Vec<String>) {
     let reading = crate::read(&Source::file("t", text), Catalogue::embedded(), None);
-    let subnet = reading.evidence.into_iter().find_map(|located| match located.value {
-        Evidence::Subnet(subnet) => Some(*subnet),
-        _ => None,
+    let subnet = reading.evidence.into_iter().find_map(|located| {
+        let Evidence::Subnet(subnet) = located.value else { return None };
+        Some(*subnet)
     });
     let said = |finding: &weft_base::Diagnostic| format!("{} {}", finding.code.name, finding.message);
     (subnet.expect("a subnet"), reading.diagnostics.iter().map(said).collect())
@@ -57,8 +57,7 @@ fn the_two_ends_of_a_cable_find_each_other() {
 
 #[test]
 fn without_headers_nodes_are_known_by_lid_and_guid() {
-    let up: String =
-        WHOLE.lines().filter(|line| line.contains("Up")).map(|line| format!("{line}\n")).collect();
+    let up: String = WHOLE.lines().filter(|line| line.contains("Up")).flat_map(|line| [line, "\n"]).collect();
     let (subnet, _) = read(&up);
     assert_eq!(cables(&subnet), ["leaf-1 1 - node-1 mlx5_0 1 200", "leaf-1 2 - node-2 mlx5_0 1 200"]);
     let switches = subnet.nodes.iter().filter(|node| node.kind == SubnetNodeKind::Switch).count();

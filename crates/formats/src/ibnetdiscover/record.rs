@@ -348,10 +348,8 @@ mod tests {
     use super::*;
 
     fn of_port(text: &str) -> Plugged<'_> {
-        match record(text) {
-            Record::Port(port) => port,
-            other => panic!("{text}: {other:?}"),
-        }
+        let Record::Port(port) = record(text) else { panic!("{text} is no port") };
+        port
     }
 
     #[test]

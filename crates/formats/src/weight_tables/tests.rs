@@ -7,9 +7,9 @@ use crate::format::Source;
 
 fn read(text: &str) -> (Vec<WeightMatrix>, Vec<String>) {
     let reading = crate::read(&Source::file("t", text), Catalogue::embedded(), None);
-    let weights = reading.evidence.into_iter().filter_map(|located| match located.value {
-        Evidence::Weights(weights) => Some(*weights),
-        _ => None,
+    let weights = reading.evidence.into_iter().filter_map(|located| {
+        let Evidence::Weights(weights) = located.value else { return None };
+        Some(*weights)
     });
     let said = |finding: &weft_base::Diagnostic| format!("{} {}", finding.code.name, finding.message);
     (weights.collect(), reading.diagnostics.iter().map(said).collect())
@@ -34,7 +34,7 @@ fn prose_around_the_tables_stays_unused() {
 #[test]
 fn prefixes_of_lines_do_not_matter() {
     for prefix in ["> ", "node-17: ", "[1,0]<stdout>:", "0: ", "  "] {
-        let text: String = LINKS.lines().map(|line| format!("{prefix}{line}\n")).collect();
+        let text: String = LINKS.lines().flat_map(|line| [prefix, line, "\n"]).collect();
         let (found, said) = read(&text);
         assert_eq!(found.len(), 1, "{prefix}: {said:?}");
         assert_eq!(found[0].links.iter().flatten().count(), 2, "{prefix}");

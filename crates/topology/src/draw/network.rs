@@ -95,7 +95,9 @@ fn without_parts(by_leaves: BTreeMap<Vec<NodeId>, Vec<u32>>) -> BTreeMap<Vec<Nod
         let into = whole.cloned().unwrap_or(leaves);
         found.entry(into).or_default().extend(hosts);
     }
-    found.values_mut().for_each(|hosts| hosts.sort_unstable());
+    for hosts in found.values_mut() {
+        hosts.sort_unstable();
+    }
     found
 }
 

@@ -75,7 +75,7 @@ impl EvidenceJson {
                 Evidence::Hierarchy(hierarchy) => all.hierarchies.push(HierarchyJson::new(hierarchy, place)),
                 Evidence::Log(log) => all.logs.push(LogJson::new(log, place)),
                 Evidence::Infrastructure(infrastructure) => {
-                    all.infrastructures.push(InfrastructureJson::new(infrastructure, place))
+                    all.infrastructures.push(InfrastructureJson::new(infrastructure, place));
                 }
                 Evidence::Report(report) => all.reports.push(ReportJson::new(report, place)),
                 Evidence::Workload(workload) => all.workloads.push(WorkloadJson::new(workload, place)),

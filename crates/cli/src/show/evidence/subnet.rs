@@ -79,13 +79,14 @@ fn adapters(subnet: &Subnet) -> String {
     let aggregation = subnet.nodes.iter().filter(|node| node.is_aggregation()).count();
     let mut text = format!("{count} on {}", names::count(hosts.len(), "host"));
     if aggregation > 0 {
-        text.push_str(&format!(
-            ", and {} of switches that reduce",
-            names::count(aggregation, "aggregation node")
-        ));
+        let nodes = names::count(aggregation, "aggregation node");
+        text.extend([", and ", &nodes, " of switches that reduce"]);
     }
     text
 }
+
+/// What a cable carries, and its lanes and generation.
+type Runs = (Option<weft_base::Rate>, Option<(u8, weft_topology::Generation)>);
 
 fn cables(subnet: &Subnet) -> Vec<String> {
     let mut counts = BTreeMap::new();
@@ -94,10 +95,8 @@ fn cables(subnet: &Subnet) -> Vec<String> {
         *counts.entry((link.rate, runs.map(|(generation, lanes)| (lanes, generation)))).or_insert(0usize) +=
             1;
     }
-    let text = |((rate, runs), count): (
-        &(Option<weft_base::Rate>, Option<(u8, weft_topology::Generation)>),
-        &usize,
-    )| {
+    let text = |(kind, count): (&Runs, &usize)| {
+        let (rate, runs) = kind;
         let runs =
             runs.map(|(lanes, generation)| format!(" ({lanes}x{})", generation.word())).unwrap_or_default();
         match rate {
