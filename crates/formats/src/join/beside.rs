@@ -3,7 +3,7 @@
 
 use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Machine, NicGroup};
-use weft_topology::{NodeId, NodeKind, ReportedClass, Topology, build, reported_class};
+use weft_topology::{Assumption, NodeId, NodeKind, ReportedClass, Topology, build, reported_class};
 
 use super::{Observation, Overrides, Seen};
 use crate::codes;
@@ -38,6 +38,9 @@ pub(super) fn join(
     let observed = host.observed.iter().filter_map(|seen| renumbered(seen, order.as_deref())).collect();
     let known = completed(overrides, &host.inferred);
     let mut inferred = infer(&matrix.value, &known, catalogue);
+    if overrides.nic.is_none() && known.nic.is_some() {
+        inferred.assumed.extend(host.inferred.assumed.iter().filter(|one| is_nic_model(one)).cloned());
+    }
     if let Some(order) = order {
         let listed = reordered(host.inferred.machine, &order);
         match first_difference(&matrix.value, &listed, catalogue) {
@@ -63,6 +66,10 @@ fn renumbered(observation: &Observation, order: Option<&[usize]>) -> Option<Obse
     Some(Observation { seen, place: observation.place.clone() })
 }
 
+fn is_nic_model(one: &Assumption) -> bool {
+    one.what == "model" && one.subject.starts_with("NIC")
+}
+
 /// `given`, completed by models that the list names rather than assumes.
 fn completed(given: &Overrides, listed: &Inferred) -> Overrides {
     let is_assumed = |subject: &str| {
@@ -74,7 +81,8 @@ fn completed(given: &Overrides, listed: &Inferred) -> Overrides {
     let nic = nics.next().flatten().filter(|first| nics.all(|other| other.as_ref() == Some(first)));
     Overrides {
         gpu: given.gpu.clone().or(gpu.filter(|_| !is_assumed("GPU"))),
-        nic: given.nic.clone().or(nic.filter(|_| !is_assumed("NIC"))),
+        // Numbers of the hardware name a NIC's family; what is assumed beyond that is said with the machine.
+        nic: given.nic.clone().or(nic),
         cpu: given.cpu.clone().or(listed.machine.host.cpu.clone().filter(|_| !is_assumed("CPU"))),
     }
 }
