@@ -2,6 +2,7 @@
 //! one reader, and the parts are joined into a case. Nothing is dropped silently: a line that no reader
 //! used is named in a diagnostic.
 
+mod all_reduce_bench;
 mod amd_smi_topology;
 mod bandwidth_table;
 mod bandwidth_test;
@@ -197,6 +198,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &InfraGraph,
     &Chakra,
     &nccl_settings::NcclSettings,
+    &all_reduce_bench::AllReduceBench,
     &host_guids::HostGuids,
     &MachineFile,
     &OneLiner,

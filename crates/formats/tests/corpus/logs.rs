@@ -2,6 +2,7 @@
 //! should find, a general rule says so here.
 
 use toml::Value;
+use weft_base::Rate;
 use weft_formats::{Evidence, Gdr, NcclLog, Reading};
 use weft_testkit::noted::{self, Noted};
 
@@ -14,7 +15,23 @@ pub fn is_own(file: &Noted) -> bool {
 
 /// What differs from the notes of a log.
 pub fn misses(file: &Noted, reading: &Reading) -> Option<Vec<String>> {
-    is_own(file).then(|| differences(file, &log(reading)))
+    is_own(file).then(|| {
+        let mut misses = differences(file, &log(reading));
+        misses.extend(result(file, reading));
+        misses
+    })
+}
+
+/// The last line with a bus bandwidth was noted, as `busbw: 997.0682  Gbps`.
+fn result(file: &Noted, reading: &Reading) -> Option<String> {
+    let noted = file.expected.get("result")?.as_str()?;
+    let gigabits: f64 = noted.split_whitespace().nth(1)?.parse().ok()?;
+    let wanted = Some(Rate::from_gigabytes(gigabits / 8.0));
+    let found = reading.evidence.iter().find_map(|evidence| {
+        let Evidence::Benchmark(table) = &evidence.value else { return None };
+        table.rows.last()?.busbw
+    });
+    (found != wanted).then(|| format!("result: wanted {noted}, found {found:?}"))
 }
 
 fn log(reading: &Reading) -> NcclLog {
