@@ -2,7 +2,7 @@
 
 use weft_catalogue::Catalogue;
 
-use crate::document::{Node, documents, json, syntax};
+use crate::document::{Node, documents, json_with, syntax};
 use crate::evidence::{Evidence, HierarchyKind};
 use crate::format::{Claim, Format, Located, Part, Read, Text};
 use crate::hierarchy::{At, Builder, Named, Placed, declare};
@@ -76,11 +76,7 @@ impl Format for InstanceTopology {
     }
 
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {
-        let is_own = |run: &std::ops::Range<usize>| {
-            let lines = &text.lines[run.clone()];
-            lines.iter().any(|line| self.marks().iter().any(|mark| line.text.contains(mark)))
-        };
-        json(text.lines).into_iter().filter(is_own).map(Claim::yes).collect()
+        json_with(text.lines, self.marks())
     }
 
     fn read(&self, part: &Part<'_>, _catalogue: &Catalogue) -> Read {

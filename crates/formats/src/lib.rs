@@ -11,7 +11,6 @@ mod bonding;
 mod chakra;
 mod codes;
 mod dcgmi;
-#[allow(dead_code)]
 mod document;
 mod ethtool;
 mod ethtool_statistics;

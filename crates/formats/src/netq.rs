@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_catalogue::Catalogue;
 
-use crate::document::{Node, documents, json, syntax};
+use crate::document::{Node, documents, json_with, syntax};
 use crate::evidence::{Evidence, HierarchyKind, Record, Report, Value};
 use crate::format::{Claim, Format, Located, Part, Read, Text};
 use crate::hierarchy::{At, Builder, Declared, Named};
@@ -32,11 +32,7 @@ impl Format for NetQ {
     }
 
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {
-        let is_own = |run: &std::ops::Range<usize>| {
-            let lines = &text.lines[run.clone()];
-            lines.iter().any(|line| self.marks().iter().any(|mark| line.text.contains(mark)))
-        };
-        json(text.lines).into_iter().filter(is_own).map(Claim::yes).collect()
+        json_with(text.lines, self.marks())
     }
 
     fn read(&self, part: &Part<'_>, _catalogue: &Catalogue) -> Read {

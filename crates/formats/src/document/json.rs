@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use crate::format::Line;
+use crate::format::{Claim, Line};
 
 /// The runs of lines that hold one JSON object or array each: from a line that begins with a bracket to the line
 /// that closes it. What is never closed is a run to the end, so that a cut document is still found.
@@ -28,6 +28,14 @@ pub(crate) fn json(lines: &[Line<'_>]) -> Vec<Range<usize>> {
         found.push(start..lines.len());
     }
     found
+}
+
+/// Claims on those of them in which one of `marks` stands.
+pub(crate) fn json_with(lines: &[Line<'_>], marks: &[&str]) -> Vec<Claim> {
+    let is_own = |run: &Range<usize>| {
+        lines[run.clone()].iter().any(|line| marks.iter().any(|mark| line.text.contains(mark)))
+    };
+    json(lines).into_iter().filter(is_own).map(Claim::yes).collect()
 }
 
 /// How deep in brackets a scanner is.

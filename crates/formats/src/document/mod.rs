@@ -11,9 +11,8 @@ use crate::codes;
 use crate::format::Part;
 use crate::hierarchy::At;
 
-pub(crate) use json::json;
+pub(crate) use json::{json, json_with};
 pub(crate) use tree::{Content, Fault, Node, documents};
-#[allow(unused_imports)]
 pub(crate) use xml::{XmlTree, read_xml, xml};
 pub(crate) use yaml::yaml;
 

@@ -22,22 +22,9 @@ const NVML: [&str; 7] = [
 ];
 
 fn reports(evidence: &[Located<Evidence>]) -> impl Iterator<Item = (&Report, &Place)> {
-    evidence.iter().filter_map(|located| match &located.value {
-        Evidence::Report(report) => Some((&**report, &located.place)),
-        Evidence::Topology(_)
-        | Evidence::Peers(_)
-        | Evidence::Weights(_)
-        | Evidence::Machine(_)
-        | Evidence::Host(_)
-        | Evidence::Graphs(_)
-        | Evidence::Subnet(_)
-        | Evidence::Forwarding(_)
-        | Evidence::Hierarchy(_)
-        | Evidence::Benchmark(_)
-        | Evidence::Pairs(_)
-        | Evidence::Log(_)
-        | Evidence::Infrastructure(_)
-        | Evidence::Workload(_) => None,
+    evidence.iter().filter_map(|located| {
+        let Evidence::Report(report) = &located.value else { return None };
+        Some((&**report, &located.place))
     })
 }
 
