@@ -314,11 +314,10 @@ fn each_code_is_emitted_at_its_place() {
     }
 }
 
+/// That each code occurs in a test, here or beside its reader, is a rule of the house (`codes_are_tested`).
 #[test]
-fn each_code_has_a_test_and_an_explanation_of_one_to_four_sentences() {
+fn each_code_has_an_explanation_of_one_to_four_sentences() {
     for code in CODES {
-        let tested = CASES.iter().any(|case| case.code == code.name) || code.name == "machine-surplus";
-        assert!(tested, "{} is emitted in no test", code.name);
         let sentences = code.explanation.matches(". ").count() + 1;
         assert!((1..=4).contains(&sentences), "{} has {sentences} sentences", code.name);
         let kebab = code.name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
