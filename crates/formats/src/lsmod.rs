@@ -83,7 +83,13 @@ fn is_kept(name: &str) -> bool {
 
 fn starts(lines: &[Line<'_>], index: usize) -> Option<usize> {
     let text: &str = &lines[index].text;
-    if let Some(offset) = text.find("Module ").filter(|offset| is_prefix(&text[..*offset])) {
+    // Asked of every line of a log: `contains` is quicker than `find`.
+    if let Some(offset) = text
+        .contains("Module ")
+        .then(|| text.find("Module "))
+        .flatten()
+        .filter(|offset| is_prefix(&text[..*offset]))
+    {
         return is_head(&text[offset..]).then_some(offset);
     }
     // `lsmod | grep nvidia` has no head.

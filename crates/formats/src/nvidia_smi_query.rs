@@ -70,7 +70,8 @@ fn is_header(text: &str) -> bool {
 
 fn starts(lines: &[Line<'_>], index: usize) -> Option<usize> {
     let text: &str = &lines[index].text;
-    let first = text.find(", ")?;
+    // Asked of every line of a log: `contains` is quicker than `find`.
+    let first = text.contains(", ").then(|| text.find(", ")).flatten()?;
     let before = text.get(..first)?;
     let offset = before.rfind([' ', ':', '>', '\t']).map_or(0, |end| end + 1);
     // `memory.total [MiB], …` has a blank of its own.

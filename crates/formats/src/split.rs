@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::slice;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::FORMATS;
 use crate::format::{Claim, Format, Line, Part, Source, Text};
@@ -54,7 +54,7 @@ pub(crate) fn forced<'a>(
     lines: &'a [Line<'a>],
     format: &'static dyn Format,
 ) -> Vec<Piece<'a>> {
-    let found = pieces_for(&Searcher::new(&[format]), source, lines);
+    let found = pieces_for(&Searcher::new(&[format], None), source, lines);
     if found.iter().any(|piece| piece.format.is_some()) {
         return found;
     }
@@ -63,6 +63,9 @@ pub(crate) fn forced<'a>(
 
 /// The first piece of a text that is searched for marks; each further one is twice as long.
 const FIRST_SEARCHED: usize = 1 << 16;
+
+/// Pieces from this length on are searched by the quickest automaton.
+const DFA_FROM: usize = 1 << 20;
 
 /// Looks for the marks of some formats in one pass.
 struct Searcher {
@@ -76,16 +79,16 @@ struct Searcher {
 }
 
 /// For the whole list, which is what nearly every source is looked at for.
-static ALL: LazyLock<Searcher> = LazyLock::new(|| Searcher::new(FORMATS));
+static ALL: LazyLock<Searcher> = LazyLock::new(|| Searcher::new(FORMATS, None));
 
 impl Searcher {
-    fn new(formats: &[&'static dyn Format]) -> Self {
+    fn new(formats: &[&'static dyn Format], kind: Option<AhoCorasickKind>) -> Self {
         let marks =
             || formats.iter().zip(0..).flat_map(|(format, index)| format.marks().iter().zip(repeat(index)));
         Self {
             formats: formats.to_vec(),
             owners: marks().map(|(_, index)| index).collect(),
-            patterns: AhoCorasick::new(marks().map(|(mark, _)| mark)).ok(),
+            patterns: AhoCorasick::builder().kind(kind).build(marks().map(|(mark, _)| mark)).ok(),
             longest: marks().map(|(mark, _)| mark.len()).max().unwrap_or(0),
         }
     }
@@ -101,7 +104,9 @@ impl Searcher {
             if formats.is_empty() {
                 break;
             }
-            let found = Self::new(&formats).seen(piece(text, start, length + self.longest));
+            // Costs more to make, and is worth it only where much is searched.
+            let kind = (length >= DFA_FROM).then_some(AhoCorasickKind::DFA);
+            let found = Self::new(&formats, kind).seen(piece(text, start, length + self.longest));
             for (index, found) in open.into_iter().zip(found) {
                 seen[index] = found;
             }

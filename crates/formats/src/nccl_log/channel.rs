@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::line::take_number;
+use super::line::{cut, take_number};
 use crate::evidence::{Connection, Ring, Transport, TransportKind, TreePlace};
 
 /// Pairs that are kept; a job of 1,024 ranks in which all talk to all has as many.
@@ -62,7 +62,7 @@ impl<'a> Channels<'a> {
         }
         let Some(rest) = rest.trim_start().strip_prefix(':') else { return false };
         let rest = rest.trim_start();
-        match rest.split_once(" via ") {
+        match cut(rest, " via ") {
             Some((ends, over)) => self.take_connection(ends, over, communicator, line),
             None => self.take_ring(channel, rest, communicator, line),
         }
@@ -72,7 +72,7 @@ impl<'a> Channels<'a> {
     fn take_connection(&mut self, ends: &str, over: &'a str, communicator: Option<usize>, line: u32) -> bool {
         let mut rest = ends;
         let Some(from) = take_number(&mut rest) else { return false };
-        let to = rest.split_once("->").and_then(|(_, to)| take_number(&mut to.trim_start()));
+        let to = cut(rest, "->").and_then(|(_, to)| take_number(&mut to.trim_start()));
         let side = if ends.ends_with("[send]") {
             Side::Send
         } else if ends.ends_with("[receive]") {
@@ -81,7 +81,7 @@ impl<'a> Channels<'a> {
             Side::Unsaid
         };
         // RCCL names the communicator behind it.
-        let over = over.split(" comm 0x").next().unwrap_or(over).trim_end();
+        let over = cut(over, " comm 0x").map_or(over, |(over, _)| over).trim_end();
         let (name, forwarded) = without_forwarder(over);
         let number = self.transport(name, line);
         let Some(transport) = self.transports.get_mut(number as usize) else { return false };

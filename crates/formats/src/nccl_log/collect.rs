@@ -244,6 +244,9 @@ fn after_channel(text: &str) -> Option<&str> {
 
 /// `NCCL_IB_DISABLE set by environment to 1.`
 fn setting(text: &str) -> Option<(&str, &str)> {
+    if !text.contains(" set ") {
+        return None;
+    }
     let (name, value) = text.split_once(" set by environment to ").or_else(|| text.split_once(" set to "))?;
     let named = name.contains('_')
         && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_base::Rate;
 
-use super::line::{number_after, take_number, word_after};
+use super::line::{cut, number_after, take_number, word_after};
 use super::tally::Tally;
 use crate::evidence::{AdapterList, GdrFact, LogAdapter};
 
@@ -45,8 +45,8 @@ impl<'a> Networks<'a> {
 
     /// Whether `text` is of networks; it was read then.
     pub fn take(&mut self, text: &'a str, line: u32) -> bool {
-        if let Some((_, rest)) = text.split_once("GPU Direct RDMA ") {
-            return self.take_gdr(rest, line);
+        if text.contains("GPU Direct RDMA ") {
+            return cut(text, "GPU Direct RDMA ").is_some_and(|(_, rest)| self.take_gdr(rest, line));
         }
         if let Some(rest) = text.strip_prefix("Bootstrap").map(|rest| rest.trim_start_matches([' ', ':'])) {
             return self.take_bootstrap(rest, line);
