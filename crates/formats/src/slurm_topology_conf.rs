@@ -135,8 +135,8 @@ fn begin(text: &str) -> Option<usize> {
         let key = text[..equals].trim_end();
         for defining in ["SwitchName", "BlockName", "BlockSizes", "AggregatedBlock", "RingName"] {
             let Some(start) = key.len().checked_sub(defining.len()) else { continue };
-            let before = &text[..start.min(text.len())];
-            let is_key = text.get(start..key.len()).is_some_and(|key| key.eq_ignore_ascii_case(defining));
+            let (Some(before), Some(word)) = (key.get(..start), key.get(start..)) else { continue };
+            let is_key = word.eq_ignore_ascii_case(defining);
             let is_prefix = before.len() < 60 && !before.contains(['=', '#']);
             if is_key && is_prefix && (before.is_empty() || before.ends_with([' ', '\t', ':', '>', '|'])) {
                 return Some(start);
