@@ -75,6 +75,27 @@ fn each_format_has_examples_that_it_alone_claims() {
     }
 }
 
+/// Behind a megabyte of other lines each format is still found.
+#[test]
+fn what_stands_far_down_is_found() {
+    let far = "the quick brown fox jumps over the lazy dog, again and again\n".repeat(20_000);
+    for format in FORMATS.iter().filter(|format| !format.marks().is_empty()) {
+        let Some(source) = examples(*format).into_iter().find(|source| source.bytes.is_empty()) else {
+            continue;
+        };
+        let source = Source::file(&source.name, format!("{far}{}", source.text));
+        let lines = weft_formats::lines(&source);
+        let pieces = weft_formats::split(&source, &lines);
+        let names: Vec<&str> = pieces.iter().filter_map(|piece| Some(piece.format?.name())).collect();
+        // Files of TOML are such a file as a whole or not at all.
+        assert!(
+            names.contains(&format.name()) || format.name() == "machine-file",
+            "{}: {names:?}",
+            format.name()
+        );
+    }
+}
+
 #[test]
 fn names_and_marks_are_in_order() {
     let mut names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
