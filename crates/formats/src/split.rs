@@ -79,7 +79,9 @@ struct Searcher {
 }
 
 /// For the whole list, which is what nearly every source is looked at for.
-static ALL: LazyLock<Searcher> = LazyLock::new(|| Searcher::new(FORMATS, None));
+/// The kind that is quickest to make: most sources are a few kilobytes, and this is made in every run.
+static ALL: LazyLock<Searcher> =
+    LazyLock::new(|| Searcher::new(FORMATS, Some(AhoCorasickKind::NoncontiguousNFA)));
 
 impl Searcher {
     fn new(formats: &[&'static dyn Format], kind: Option<AhoCorasickKind>) -> Self {
