@@ -6,7 +6,7 @@ use weft_base::{Code, Diagnostic, Rate, Span, nearest};
 use weft_catalogue::Catalogue;
 
 use crate::codes;
-use crate::document::{Node, documents, json, syntax, yaml};
+use crate::document::{Node, documents, finished, json, yaml};
 use crate::evidence::{
     Evidence, InfraComponent, InfraDevice, InfraEdge, InfraEnd, InfraInstance, InfraLink, Infrastructure,
 };
@@ -69,13 +69,7 @@ impl Format for InfraGraph {
             let value = Evidence::Infrastructure(Box::new(reader.found));
             read.evidence.push(Located { value, place: At::of(document).place(part, 0) });
         }
-        let is_lost = read.evidence.is_empty();
-        read.diagnostics.extend(fault.map(|fault| syntax(part, &fault, "this document", is_lost)));
-        ranges::sort(&mut read.diagnostics);
-        if is_lost {
-            read.unused = ranges::unused(&part.lines, &[]);
-        }
-        read
+        finished(read, part, fault.as_ref(), "this document")
     }
 }
 

@@ -2,11 +2,10 @@
 
 use weft_catalogue::Catalogue;
 
-use crate::document::{Node, documents, json_with, syntax};
+use crate::document::{Node, documents, finished, json_with};
 use crate::evidence::{Evidence, HierarchyKind};
 use crate::format::{Claim, Format, Located, Part, Read, Text};
 use crate::hierarchy::{At, Builder, Named, Placed, declare};
-use crate::ranges;
 
 /// The reader.
 #[derive(Debug)]
@@ -98,13 +97,7 @@ impl Format for InstanceTopology {
             read.evidence.push(Located { value, place: part.start() });
         }
         read.diagnostics = builder.diagnostics;
-        let is_lost = read.evidence.is_empty();
-        read.diagnostics.extend(fault.map(|fault| syntax(part, &fault, "this JSON document", is_lost)));
-        ranges::sort(&mut read.diagnostics);
-        if is_lost {
-            read.unused = ranges::unused(&part.lines, &[]);
-        }
-        read
+        finished(read, part, fault.as_ref(), "this JSON document")
     }
 }
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use weft_catalogue::Catalogue;
 
-use crate::document::{Node, documents, json_with, syntax};
+use crate::document::{Node, documents, finished, json_with};
 use crate::evidence::{Evidence, HierarchyKind, Record, Report, Value};
 use crate::format::{Claim, Format, Located, Part, Read, Text};
 use crate::hierarchy::{At, Builder, Declared, Named};
-use crate::ranges;
 
 /// The reader.
 #[derive(Debug)]
@@ -62,13 +61,7 @@ impl Format for NetQ {
             read.evidence.push(Located { value, place: part.start() });
         }
         read.diagnostics = builder.diagnostics;
-        let is_lost = read.evidence.is_empty();
-        read.diagnostics.extend(fault.map(|fault| syntax(part, &fault, "this JSON document", is_lost)));
-        ranges::sort(&mut read.diagnostics);
-        if is_lost {
-            read.unused = ranges::unused(&part.lines, &[]);
-        }
-        read
+        finished(read, part, fault.as_ref(), "this JSON document")
     }
 }
 

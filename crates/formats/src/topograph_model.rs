@@ -5,11 +5,10 @@ use weft_base::Diagnostic;
 use weft_catalogue::Catalogue;
 
 use crate::codes;
-use crate::document::{Content, Node, documents, json, syntax, yaml};
+use crate::document::{Content, Node, documents, finished, json, yaml};
 use crate::evidence::{Evidence, HierarchyKind};
 use crate::format::{Claim, Format, Line, Located, Part, Read, Text};
 use crate::hierarchy::{At, Builder, Declared, Named};
-use crate::ranges;
 
 /// The reader.
 #[derive(Debug)]
@@ -76,13 +75,7 @@ impl Format for TopographModel {
             read.evidence.push(Located { value, place: part.start() });
         }
         read.diagnostics = builder.diagnostics;
-        let is_lost = read.evidence.is_empty();
-        read.diagnostics.extend(fault.map(|fault| syntax(part, &fault, "this document", is_lost)));
-        ranges::sort(&mut read.diagnostics);
-        if is_lost {
-            read.unused = ranges::unused(&part.lines, &[]);
-        }
-        read
+        finished(read, part, fault.as_ref(), "this document")
     }
 }
 

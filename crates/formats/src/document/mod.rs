@@ -8,8 +8,9 @@ mod yaml;
 use weft_base::Diagnostic;
 
 use crate::codes;
-use crate::format::Part;
+use crate::format::{Part, Read};
 use crate::hierarchy::At;
+use crate::ranges;
 
 pub(crate) use json::{json, json_with};
 pub(crate) use tree::{Content, Fault, Node, documents};
@@ -25,4 +26,15 @@ pub(crate) fn syntax(part: &Part<'_>, fault: &Fault, what: &str, is_lost: bool) 
         Diagnostic::warning(codes::DOCUMENT_SYNTAX, message).hint("what stands before it was read")
     };
     finding.at(At { index: fault.index, column: fault.column }.place(part, 1))
+}
+
+/// `read` with what is wrong with the document, findings in order; all lines are unused if nothing was read.
+pub(crate) fn finished(mut read: Read, part: &Part<'_>, fault: Option<&Fault>, what: &str) -> Read {
+    let is_lost = read.evidence.is_empty();
+    read.diagnostics.extend(fault.map(|fault| syntax(part, fault, what, is_lost)));
+    ranges::sort(&mut read.diagnostics);
+    if is_lost {
+        read.unused = ranges::unused(&part.lines, &[]);
+    }
+    read
 }
