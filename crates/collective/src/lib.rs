@@ -1,99 +1,28 @@
-//! Collectives as NCCL and nccl-tests count them. Knows ranks; no hardware, no seconds.
+//! Collectives: what they move, the plans that move it, the algorithms that make plans, and the proof that a plan
+//! is right. Knows ranks and an abstract terrain; no hardware, no seconds.
+//!
+//! An [`Algorithm`] turns a [`Call`] on a [`Terrain`] into a [`Plan`]. A plan is read rank by rank ([`Plan::steps`]),
+//! by the verifier, by the simulator and by the runtime alike.
 
-use weft_base::{nearest, simplify};
+mod algorithm;
+pub mod algorithms;
+mod call;
+mod collective;
+mod groups;
+mod layout;
+mod movement;
+mod op;
+mod plan;
+mod program;
+mod terrain;
 
-/// A collective operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Collective {
-    /// Everyone ends with the sum over all ranks.
-    AllReduce,
-    /// Everyone ends with everyone's part.
-    AllGather,
-    /// Everyone ends with its part of the sum.
-    ReduceScatter,
-    /// Everyone ends with the root's data.
-    Broadcast,
-    /// One rank sends to another.
-    SendRecv,
-}
-
-impl Collective {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 5] =
-        [Self::AllReduce, Self::AllGather, Self::ReduceScatter, Self::Broadcast, Self::SendRecv];
-
-    /// The name used in text and JSON: `all-reduce`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AllReduce => "all-reduce",
-            Self::AllGather => "all-gather",
-            Self::ReduceScatter => "reduce-scatter",
-            Self::Broadcast => "broadcast",
-            Self::SendRecv => "send-recv",
-        }
-    }
-
-    /// The collective of that name in any spelling (`all_reduce`, `AllReduce`, `allreduce`).
-    pub fn from_name(name: &str) -> Option<Self> {
-        let wanted = simplify(name);
-        Self::ALL.into_iter().find(|collective| simplify(collective.name()) == wanted)
-    }
-
-    /// Names near a wrong one, best first.
-    pub fn near(name: &str) -> Vec<&'static str> {
-        nearest(name, Self::ALL.map(Self::name), 2)
-    }
-
-    /// Whether it adds numbers, and not only moves them.
-    pub fn reduces(self) -> bool {
-        matches!(self, Self::AllReduce | Self::ReduceScatter)
-    }
-
-    /// Steps of a ring over `ranks` ranks: how often each byte's chunk is passed on.
-    pub fn ring_steps(self, ranks: usize) -> usize {
-        let others = ranks.saturating_sub(1);
-        match self {
-            Self::AllReduce => 2 * others,
-            Self::AllGather | Self::ReduceScatter => others,
-            Self::Broadcast => ranks,
-            Self::SendRecv => 1,
-        }
-    }
-
-    /// busbw / algbw as nccl-tests defines it, for `ranks` ranks: the share of the message that must cross
-    /// each rank's link. The message is what nccl-tests calls size: the whole buffer, all ranks' parts.
-    #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
-    pub fn bus_factor(self, ranks: usize) -> f64 {
-        let n = ranks.max(1) as f64;
-        match self {
-            Self::AllReduce => 2.0 * (n - 1.0) / n,
-            Self::AllGather | Self::ReduceScatter => (n - 1.0) / n,
-            Self::Broadcast | Self::SendRecv => 1.0,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_spelling_in_published_tables_is_known() {
-        for name in ["all_reduce", "allreduce", "AllReduce", "all-reduce"] {
-            assert_eq!(Collective::from_name(name), Some(Collective::AllReduce));
-        }
-        assert_eq!(Collective::from_name("sendrecv"), Some(Collective::SendRecv));
-        assert_eq!(Collective::from_name("reduce"), None);
-        assert_eq!(Collective::near("allreduse"), ["all-reduce"]);
-    }
-
-    #[test]
-    fn bus_factors_are_those_of_nccl_tests() {
-        // All-reduce over 8 ranks: 2 x 7/8 = 1.75; all-gather: 7/8; broadcast: 1.
-        assert!((Collective::AllReduce.bus_factor(8) - 1.75).abs() < 1e-12);
-        assert!((Collective::AllGather.bus_factor(8) - 0.875).abs() < 1e-12);
-        assert!((Collective::Broadcast.bus_factor(8) - 1.0).abs() < 1e-12);
-        assert_eq!(Collective::AllReduce.ring_steps(8), 14);
-        assert!(Collective::AllReduce.bus_factor(1).abs() < 1e-12);
-    }
-}
+pub use algorithm::{ALGORITHMS, Algorithm, Unsuitable, algorithm};
+pub use call::{Call, Counts, DataType, ReduceOp};
+pub use collective::Collective;
+pub use groups::{Groups, Seat};
+pub use layout::Layout;
+pub use movement::{At, Movement, Symmetry};
+pub use op::{Buffer, Op, Ranks, Slice};
+pub use plan::{Phase, Plan, Steps, Window};
+pub use program::{Program, Thread};
+pub use terrain::{Edge, Level, Rank, Switch, Terrain, Vertex};

@@ -138,12 +138,12 @@ impl Scope<'_> {
                 n - 1,
                 self.collective.bus_factor(n)
             ),
-            Collective::AllGather | Collective::ReduceScatter => format!(
+            Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll => format!(
                 "{name} over {n} ranks: per byte of message each GPU sends {}/{n} = {:.4} bytes",
                 n - 1,
                 self.collective.bus_factor(n)
             ),
-            Collective::Broadcast | Collective::SendRecv => {
+            Collective::Broadcast | Collective::Reduce | Collective::SendRecv | Collective::Barrier => {
                 format!("{name}: each byte of message crosses the link once")
             }
         }
@@ -246,8 +246,13 @@ impl Scope<'_> {
         let capacity = exit.capacity + beside;
         let (n, larger) = (total as f64, inside.max(total - inside) as f64);
         let crossing = match self.collective {
-            Collective::AllReduce | Collective::Broadcast | Collective::SendRecv => 1.0,
+            Collective::AllReduce
+            | Collective::Broadcast
+            | Collective::Reduce
+            | Collective::SendRecv
+            | Collective::Barrier => 1.0,
             Collective::AllGather | Collective::ReduceScatter => larger / n,
+            Collective::AllToAll => (inside * (total - inside)) as f64 / n,
         };
         let share = self.collective.bus_factor(total);
         let busbw = Rate::from_gigabytes(capacity.as_gigabytes() / crossing * share);

@@ -16,10 +16,11 @@ pub use bound::Bound;
 pub use findings::CODES;
 pub use nccl::system::PeerAccess;
 pub use nccl::tuning::{Algorithm, Protocol};
-pub use predict::{Prediction, Request, Row, default_sizes, predict};
+pub use predict::{PREDICTED, Prediction, Request, Row, default_sizes, predict};
 pub use step::Step;
 
 use weft_catalogue::NotFound;
+use weft_collective::Collective;
 
 /// Why there is no prediction. Reads as "failed to predict: {error}".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +45,12 @@ pub enum PredictError {
     SeveralHosts {
         /// How many.
         hosts: usize,
+    },
+    /// A collective without a model.
+    #[error("{} has no model yet; there are models of {}", collective.name(), PREDICTED.map(Collective::name).join(", "))]
+    Collective {
+        /// Which.
+        collective: Collective,
     },
     /// Too few GPUs.
     #[error("a collective needs at least 2 GPUs, not {gpus}")]

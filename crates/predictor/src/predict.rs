@@ -79,12 +79,24 @@ pub struct Prediction {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// The collectives that can be predicted.
+pub const PREDICTED: [Collective; 5] = [
+    Collective::AllReduce,
+    Collective::AllGather,
+    Collective::ReduceScatter,
+    Collective::Broadcast,
+    Collective::SendRecv,
+];
+
 /// Predicts a collective on one server with NCCL.
 pub fn predict(
     topology: &Topology,
     catalogue: &Catalogue,
     request: &Request,
 ) -> Result<Prediction, PredictError> {
+    if !PREDICTED.contains(&request.collective) {
+        return Err(PredictError::Collective { collective: request.collective });
+    }
     let gpus = participants(topology, request)?;
     let constants = Constants::new(catalogue)?;
     let system = System::new(topology, &gpus, catalogue, constants, &request.access)?;

@@ -61,7 +61,7 @@ fn the_channel_search_finds_what_nccl_prints() {
 #[test]
 fn bus_factors_are_those_that_nccl_tests_documents() {
     let tests = Catalogue::embedded().library("nccl-tests").unwrap();
-    for collective in Collective::ALL {
+    for collective in weft_predictor::PREDICTED {
         let row = &tests.tables["bus-factor"].rows[collective.name()];
         for ranks in [2usize, 3, 8, 72] {
             let n = f64::from(u32::try_from(ranks).unwrap());
@@ -175,7 +175,7 @@ fn every_nvidia_system_of_one_domain_has_a_prediction_within_its_bound() {
     let mut predicted = 0;
     for system in &catalogue.systems {
         let topology = weft_topology::build(system, catalogue).unwrap().topology;
-        for collective in Collective::ALL {
+        for collective in weft_predictor::PREDICTED {
             let answer = match predict(&topology, catalogue, &Request::new(collective)) {
                 Ok(answer) => answer,
                 Err(PredictError::NotNvidia { .. } | PredictError::TooFewGpus { .. }) => continue,
@@ -201,7 +201,7 @@ fn every_nvidia_system_of_one_domain_has_a_prediction_within_its_bound() {
 /// than the share of the C2C ports that copies over PCIe ports reach.
 #[test]
 fn copies_through_host_memory_stay_within_the_link_between_sockets() {
-    for collective in Collective::ALL {
+    for collective in weft_predictor::PREDICTED {
         let answer = prediction("2 gh200-96gb", collective);
         for row in &answer.rows {
             assert!(row.busbw <= answer.bound.busbw, "{}: {row:?}", collective.name());

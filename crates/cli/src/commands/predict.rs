@@ -5,7 +5,7 @@ use weft_base::{Bytes, Diagnostic, nearest};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Access, PeerMode};
-use weft_predictor::{Algorithm, PeerAccess, PredictError, Request, predict};
+use weft_predictor::{Algorithm, PREDICTED, PeerAccess, PredictError, Request, predict};
 use weft_topology::{NodeId, NodeKind, Topology};
 
 use super::Answer;
@@ -74,7 +74,7 @@ impl From<AlgorithmName> for Algorithm {
 fn collective(text: &str) -> Result<Collective, String> {
     Collective::from_name(text).ok_or_else(|| match Collective::near(text).first() {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the collectives are {}", Collective::ALL.map(Collective::name).join(", ")),
+        None => format!("the collectives are {}", PREDICTED.map(Collective::name).join(", ")),
     })
 }
 
@@ -197,6 +197,7 @@ fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Fai
         PredictError::TooFewGpus { .. } => {
             (Exit::Findings, format!("the machine has {all}; choose at least two with `--gpus`"))
         }
+        PredictError::Collective { .. } => (Exit::Usage, "choose one of these".to_owned()),
         // A name or a constant that our own crates ask for must exist.
         PredictError::NotFound(_) | PredictError::Constant { .. } => {
             (Exit::Bug, "this is a mistake of weft's own; please report it".to_owned())

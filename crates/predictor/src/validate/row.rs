@@ -4,6 +4,7 @@ use weft_base::{Bytes, Diagnostic, Place, Rate};
 use weft_collective::Collective;
 
 use super::NOT_A_NUMBER;
+use crate::PREDICTED;
 
 /// One published measurement of a collective on one server.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,7 +113,8 @@ impl Fields<'_> {
     }
 
     fn measurement(&self, diagnostics: &mut Vec<Diagnostic>) -> Option<Measurement> {
-        let collective = Collective::from_name(self.text("collective"))?;
+        let collective =
+            Collective::from_name(self.text("collective")).filter(|known| PREDICTED.contains(known))?;
         if self.text("num_nodes") != "1" || self.text("gpu").is_empty() {
             return None;
         }

@@ -1,0 +1,5 @@
+//! One file for each algorithm.
+
+mod ring;
+
+pub use ring::Ring;
