@@ -69,7 +69,9 @@ pub struct Call {
     pub root: Rank,
     /// The receiver of a send-recv.
     pub peer: Rank,
-    /// Whether input and output are the same memory: the whole buffer, or the rank's own part of it.
+    /// Whether input and output are the same memory: the whole buffer, or the rank's own part of it (an all-gather's
+    /// input is the own part of its output, a reduce-scatter's output the own part of its input). Then every rank's
+    /// may be written, that of ranks other than the root too.
     pub in_place: bool,
 }
 

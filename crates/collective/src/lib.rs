@@ -15,6 +15,7 @@ mod op;
 mod plan;
 mod program;
 mod terrain;
+pub mod verify;
 
 pub use algorithm::{ALGORITHMS, Algorithm, Unsuitable, algorithm};
 pub use call::{Call, Counts, DataType, ReduceOp};
@@ -26,3 +27,4 @@ pub use op::{Buffer, Op, Ranks, Slice};
 pub use plan::{Phase, Plan, Steps, Window};
 pub use program::{Program, Thread};
 pub use terrain::{Edge, Level, Rank, Switch, Terrain, Vertex};
+pub use verify::{Proof, Violation, verify};

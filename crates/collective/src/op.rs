@@ -72,11 +72,13 @@ impl Slice {
 /// One thing that a rank does in a step.
 ///
 /// All operations of a step start together, when the rank's previous step on the same thread is over; the step is
-/// over when all of them are. What a step reads it reads as it was before the step.
+/// over when all of them are. No operation of a step writes a block that another one of the step reads or writes, nor,
+/// but for a sum in place, one that it reads itself; so it does not matter when within a step they are done.
+/// An [`Op::Await`] holds back the steps after its own, not the other operations of its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Sends blocks to a rank. Done when they have arrived. Does not wait for the receiver: a message that nobody
-    /// has asked for yet waits at its end.
+    /// has asked for yet waits at its end. A rank sends nothing to itself.
     Send {
         /// Who gets them.
         to: Rank,
@@ -113,14 +115,16 @@ pub enum Op {
         /// To what.
         into: Slice,
     },
-    /// One flow that switches copy to all other ranks of the group at `seat`; each of them receives it by `Recv`.
+    /// One flow that switches copy to all other ranks of a group; each of them receives it by `Recv`, in order with
+    /// the sender's other messages to it.
     Multicast {
-        /// The first and the stride of the ranks that get it, and how many there are, the sender among them.
+        /// The ranks that get it, the sender among them.
         to: Ranks,
         /// What is sent.
         from: Slice,
     },
-    /// Gives blocks to a `SwitchReduce` of another rank. Done when that is done.
+    /// Gives blocks to a `SwitchReduce` of another rank: to the next on this channel that has not yet had one of this
+    /// rank. Done when that is done.
     Contribute {
         /// Who gets the sum.
         to: Rank,
