@@ -73,6 +73,32 @@ impl Engine {
         first
     }
 
+    /// How many resources there are.
+    pub fn resources(&self) -> usize {
+        self.capacities.len()
+    }
+
+    /// What a resource carries, used or not.
+    pub fn capacity(&self, resource: ResourceId) -> Rate {
+        Rate::bytes_per_second(whole(self.capacities[resource.index()]))
+    }
+
+    /// What a path uses.
+    pub fn uses(&self, path: PathId) -> &[Use] {
+        &self.paths[path.index()].uses
+    }
+
+    /// How long a flow takes on a path that it shares with no other; `None` where that carries nothing.
+    pub fn alone(&self, path: PathId, bytes: Bytes) -> Option<Span> {
+        let path = &self.paths[path.index()];
+        let share = |used: &Use| self.capacities[used.resource.index()] / used.weight;
+        let rate = path.uses.iter().map(share).fold(path.cap, f64::min);
+        if rate <= 0.0 {
+            return None;
+        }
+        Some(Span::picoseconds(path.latency + whole(bytes.as_f64() / rate * 1e12)))
+    }
+
     /// Adds a path. A resource that is named twice counts with the sum of its weights. `cap` bounds each flow alone.
     pub fn add_path(&mut self, uses: &[Use], latency: Span, cap: Option<Rate>) -> PathId {
         let cap = cap.map_or(f64::INFINITY, rate_f64);
@@ -155,7 +181,7 @@ impl Engine {
             for at in ended {
                 let Some(flow) = self.flows[at].take() else { continue };
                 self.carry(flow.path, flow.left);
-                events.push(Event { tag: flow.tag, kind: EventKind::Ended });
+                events.push(Event { tag: flow.tag, kind: EventKind::Ended { bottleneck: flow.limit } });
             }
             while self.timers.first().is_some_and(|timer| timer.0 <= time) {
                 let timer = self.timers.pop_first();

@@ -88,7 +88,10 @@ pub struct Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventKind {
     /// The last byte of a flow has arrived.
-    Ended,
+    Ended {
+        /// The saturated resource that limited it at its end; `None` where its own cap or its latency did.
+        bottleneck: Option<ResourceId>,
+    },
     /// The time has come for which `wake` asked.
     Woke,
 }

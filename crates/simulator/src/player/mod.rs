@@ -1,0 +1,528 @@
+//! Plays plans: each rank's threads walk through their steps, and what they send becomes flows of the engine.
+
+mod connection;
+mod gather;
+mod record;
+mod walker;
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+use weft_base::{Bytes, Rate, Span, Time};
+use weft_collective::{Call, Layout, Op, Plan, Rank, Ranks, Slice};
+
+use crate::engine::{Engine, FlowId, PathId, ResourceId};
+use crate::router::Router;
+
+use connection::{Connections, Ends};
+use gather::Gathers;
+pub use record::{Cause, Passage, Record, StepRecord};
+use walker::{Last, Walker, WalkerId};
+
+/// What a job does, one after the other. Each rank goes on as soon as it is done itself.
+#[derive(Debug, Clone, Copy)]
+pub enum Stage<'p> {
+    /// Every rank computes for so long.
+    Compute(Span),
+    /// All ranks play a plan.
+    Play(&'p Plan, &'p Call),
+}
+
+/// Why a job cannot be played.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Impossible {
+    /// Two ranks must talk, and no way leads from one to the other.
+    #[error("no path leads from rank {from} to rank {to}")]
+    NoPath {
+        /// The sender.
+        from: Rank,
+        /// The receiver.
+        to: Rank,
+    },
+    /// The plan lets switches copy or add, and those between the ranks cannot.
+    #[error("the switches at rank {rank} cannot {what} for {ranks} ranks")]
+    NoSwitch {
+        /// Who asks for it.
+        rank: Rank,
+        /// `multicast` or `reduce`.
+        what: &'static str,
+        /// How many ranks take part.
+        ranks: u32,
+    },
+}
+
+/// A job that is played, and how far it has come.
+pub struct Player<'p> {
+    /// Goes into the upper half of each tag, so that an event finds its player.
+    number: u32,
+    stages: Vec<Prepared<'p>>,
+    threads: u32,
+    ranks: Vec<RankState>,
+    walkers: Vec<Walker<'p>>,
+    connections: Connections,
+    gathers: Gathers,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    /// Walkers whose step is over.
+    ready: Vec<WalkerId>,
+    /// Who waits for another thread of its rank: by thread, with the steps that must be over.
+    awaiting: BTreeMap<WalkerId, Vec<(u32, WalkerId)>>,
+    ops: Vec<Op>,
+    stopped: bool,
+    now: Time,
+    record: Option<Record>,
+}
+
+#[derive(Debug)]
+enum Prepared<'p> {
+    Compute(Span),
+    Play(&'p Plan, Layout<'p>),
+}
+
+/// Where a rank is.
+#[derive(Debug, Clone, Copy, Default)]
+struct RankState {
+    /// Stages that it has begun.
+    begun: u32,
+    /// Threads of the stage that are not over.
+    open: u32,
+    finished: Option<Time>,
+}
+
+/// A flow or a timer that is under way, and what its end means.
+#[derive(Debug, Clone, Copy)]
+enum Flight {
+    /// A message, by its number on its connection. The sender's step began it.
+    Message { walker: WalkerId, connection: u32, number: u32, step: u32, bytes: Bytes, flow: FlowId },
+    /// A flow that switches copy: its list of connections.
+    Multicast { walker: WalkerId, group: u32, step: u32, bytes: Bytes, flow: FlowId },
+    /// A sum that switches make.
+    Reduction { walker: WalkerId, gather: u32, bytes: Bytes, flow: FlowId },
+    /// Work within a rank.
+    Local { walker: WalkerId, flow: FlowId },
+    /// The computation of a stage.
+    Compute { rank: u32 },
+}
+
+impl Flight {
+    /// The flow in the engine; `None` for what only takes time.
+    fn flow(self) -> Option<FlowId> {
+        match self {
+            Self::Message { flow, .. }
+            | Self::Multicast { flow, .. }
+            | Self::Reduction { flow, .. }
+            | Self::Local { flow, .. } => Some(flow),
+            Self::Compute { .. } => None,
+        }
+    }
+}
+
+impl<'p> Player<'p> {
+    /// A job of `ranks` ranks. `number` tells its events from those of other jobs.
+    pub fn new(number: u32, ranks: u32, stages: &[Stage<'p>], recorded: bool) -> Self {
+        let prepared = |stage: &Stage<'p>| match *stage {
+            Stage::Compute(span) => Prepared::Compute(span),
+            Stage::Play(plan, call) => Prepared::Play(plan, Layout::new(call, plan.ranks, plan.pieces)),
+        };
+        let threads = |stage: &Stage<'p>| match stage {
+            Stage::Compute(_) => 0,
+            Stage::Play(plan, _) => plan.threads.len(),
+        };
+        let threads = stages.iter().map(threads).max().unwrap_or(0);
+        let walkers = ranks as usize * threads;
+        Self {
+            number,
+            stages: stages.iter().map(prepared).collect(),
+            threads: u32::try_from(threads).unwrap_or(u32::MAX),
+            ranks: vec![RankState::default(); ranks as usize],
+            walkers: (0..walkers).map(|_| Walker::new()).collect(),
+            connections: Connections::default(),
+            gathers: Gathers::default(),
+            flights: Vec::new(),
+            free: Vec::new(),
+            ready: Vec::new(),
+            awaiting: BTreeMap::new(),
+            ops: Vec::new(),
+            stopped: false,
+            now: Span::ZERO,
+            record: recorded.then(|| Record::new(walkers, u32::try_from(threads).unwrap_or(u32::MAX))),
+        }
+    }
+
+    /// Begins now on all ranks.
+    pub fn begin(&mut self, engine: &mut Engine, router: &mut dyn Router) -> Result<(), Impossible> {
+        for rank in 0..u32::try_from(self.ranks.len()).unwrap_or(u32::MAX) {
+            self.next_stage(engine, rank);
+        }
+        self.go_on(engine, router)
+    }
+
+    /// Takes note of an end; [`Player::go_on`] must follow once all ends of this time are known.
+    pub fn ended(&mut self, engine: &mut Engine, flight: u32, bottleneck: Option<ResourceId>) {
+        self.now = engine.now();
+        let Some(flown) = self.flights.get_mut(flight as usize).and_then(Option::take) else { return };
+        self.free.push(flight);
+        match flown {
+            Flight::Message { walker, connection, number, step, bytes, .. } => {
+                let passage = Passage { bytes, bottleneck };
+                self.over(walker, Cause::Sent(passage));
+                self.arrived(connection, number, Cause::Received { from: walker, step, passage });
+            }
+            Flight::Multicast { walker, group, step, bytes, .. } => {
+                let passage = Passage { bytes, bottleneck };
+                self.over(walker, Cause::Sent(passage));
+                for (connection, number) in self.gathers.copies(group) {
+                    self.arrived(connection, number, Cause::Received { from: walker, step, passage });
+                }
+            }
+            Flight::Reduction { walker, gather, bytes, .. } => {
+                let passage = Passage { bytes, bottleneck };
+                self.over(walker, Cause::Sent(passage));
+                for giver in self.gathers.end(gather) {
+                    self.over(giver, Cause::Sent(passage));
+                }
+            }
+            Flight::Local { walker, .. } => self.over(walker, Cause::Local),
+            Flight::Compute { rank } => self.next_stage(engine, rank),
+        }
+    }
+
+    /// Lets all ranks go on that can.
+    pub fn go_on(&mut self, engine: &mut Engine, router: &mut dyn Router) -> Result<(), Impossible> {
+        self.now = engine.now();
+        if self.stopped {
+            self.ready.clear();
+        }
+        while let Some(walker) = self.ready.pop() {
+            self.walk(engine, router, walker)?;
+        }
+        Ok(())
+    }
+
+    /// Takes all its flows off the network; nothing of it ends any more.
+    pub fn cancel(&mut self, engine: &mut Engine) {
+        self.stopped = true;
+        for flight in &mut self.flights {
+            if let Some(flow) = flight.take().and_then(Flight::flow) {
+                engine.cancel(flow);
+            }
+        }
+    }
+
+    /// Looks for another way for each connection whose path uses a resource that carries nothing, and for its messages
+    /// that are under way. Connections for which there is no other stay as they are.
+    pub fn reroute(&mut self, engine: &mut Engine, router: &mut dyn Router) {
+        let dead = |engine: &Engine, path: PathId| {
+            engine.uses(path).iter().any(|used| engine.capacity(used.resource) == Rate::ZERO)
+        };
+        for connection in 0..self.connections.len() {
+            let (ends, path) = self.connections.ends(connection);
+            if path.is_some_and(|path| dead(engine, path))
+                && let Some(other) =
+                    router.path(engine, Rank::new(ends.from), Rank::new(ends.to), ends.channel)
+                && !dead(engine, other)
+            {
+                self.connections.set_path(connection, other);
+            }
+        }
+        for flight in self.flights.iter().flatten() {
+            if let Flight::Message { connection, flow, .. } = *flight
+                && let Some(path) = self.connections.path(connection)
+            {
+                engine.reroute(flow, path);
+            }
+        }
+    }
+
+    /// When each rank was done; `None` for those that are not.
+    pub fn finished(&self) -> impl Iterator<Item = Option<Time>> {
+        self.ranks.iter().map(|rank| rank.finished)
+    }
+
+    /// What each step waited for, where that was recorded.
+    pub fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
+    }
+
+    /// Begins the next stage of a rank, and those after it that take no time.
+    fn next_stage(&mut self, engine: &mut Engine, rank: u32) {
+        loop {
+            let stage = self.ranks[rank as usize].begun;
+            self.ranks[rank as usize].begun += 1;
+            match self.stages.get(stage as usize) {
+                None => {
+                    self.ranks[rank as usize].finished = Some(engine.now());
+                    return;
+                }
+                Some(Prepared::Compute(span)) => {
+                    let span = *span;
+                    let tag = self.fly(Flight::Compute { rank });
+                    engine.wake(engine.now() + span, tag);
+                    return;
+                }
+                Some(Prepared::Play(plan, _)) => {
+                    let plan: &'p Plan = plan;
+                    let threads = u32::try_from(plan.threads.len()).unwrap_or(u32::MAX);
+                    self.ranks[rank as usize].open = threads;
+                    for thread in 0..threads {
+                        let walker = rank * self.threads + thread;
+                        let number = u16::try_from(thread).unwrap_or(u16::MAX);
+                        self.walkers[walker as usize].begin(plan.steps(Rank::new(rank), number), stage);
+                        self.ready.push(walker);
+                    }
+                    if threads > 0 {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes from step to step until one does not end at once.
+    fn walk(&mut self, engine: &mut Engine, router: &mut dyn Router, id: WalkerId) -> Result<(), Impossible> {
+        let mut ops = std::mem::take(&mut self.ops);
+        loop {
+            ops.clear();
+            let walker = &mut self.walkers[id as usize];
+            let Some(channel) = walker.steps.as_mut().and_then(|steps| steps.next_into(&mut ops)) else {
+                walker.steps = None;
+                self.ops = ops;
+                self.thread_over(engine, id);
+                return Ok(());
+            };
+            walker.open = u32::try_from(ops.len()).unwrap_or(u32::MAX);
+            if let Some(record) = &mut self.record {
+                record.begin(id, engine.now());
+            }
+            for op in &ops {
+                self.start(engine, router, (id, channel), op)?;
+            }
+            let walker = &mut self.walkers[id as usize];
+            if walker.open > 0 {
+                self.ops = ops;
+                return Ok(());
+            }
+            walker.finished += 1;
+            self.tell_waiting(id);
+        }
+    }
+
+    fn start(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        (id, channel): (WalkerId, u16),
+        op: &Op,
+    ) -> Result<(), Impossible> {
+        let rank = Rank::new(id / self.threads);
+        match *op {
+            Op::Send { to, from } => {
+                let connection = self.sending(id, rank, to, channel);
+                let path = self.path(engine, router, connection, (rank, to, channel))?;
+                let bytes = self.bytes(id, rank, &from);
+                let number = self.connections.send(connection);
+                let step = self.walkers[id as usize].step();
+                let (index, tag) = self.reserve();
+                let flow = engine.start(path, bytes, tag);
+                self.flights[index] =
+                    Some(Flight::Message { walker: id, connection, number, step, bytes, flow });
+            }
+            Op::Recv { from, .. } | Op::RecvReduce { from, .. } => {
+                let connection = self.receiving(id, from, rank, channel);
+                if self.connections.ask(connection, id) {
+                    self.walkers[id as usize].open -= 1;
+                }
+            }
+            Op::Copy { from, .. } | Op::Reduce { from, .. } => match router.local(engine, rank) {
+                Some(path) => {
+                    let bytes = self.bytes(id, rank, &from);
+                    let (index, tag) = self.reserve();
+                    let flow = engine.start(path, bytes, tag);
+                    self.flights[index] = Some(Flight::Local { walker: id, flow });
+                }
+                None => self.walkers[id as usize].open -= 1,
+            },
+            Op::Multicast { to, from } => self.multicast(engine, router, (id, channel), (to, from))?,
+            Op::Contribute { to, .. } => {
+                let gather = self.gathers.of(Ends { from: to.get(), to: to.get(), channel });
+                self.gathers.give(gather, id);
+                self.reduce_if_whole(engine, router, gather)?;
+            }
+            Op::SwitchReduce { of, into, .. } => {
+                let gather = self.gathers.of(Ends { from: rank.get(), to: rank.get(), channel });
+                let bytes = self.bytes(id, rank, &into);
+                self.gathers.ask(gather, id, of, bytes);
+                self.reduce_if_whole(engine, router, gather)?;
+            }
+            Op::Await { thread, steps } => {
+                let other = rank.get() * self.threads + u32::from(thread);
+                if self.walkers[other as usize].finished >= steps {
+                    self.walkers[id as usize].open -= 1;
+                } else {
+                    self.awaiting.entry(other).or_default().push((steps, id));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn multicast(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        (id, channel): (WalkerId, u16),
+        (to, from): (Ranks, Slice),
+    ) -> Result<(), Impossible> {
+        let rank = Rank::new(id / self.threads);
+        let path = router.multicast(engine, rank, to).ok_or(Impossible::NoSwitch {
+            rank,
+            what: "multicast",
+            ranks: to.count,
+        })?;
+        let mut copies = Vec::new();
+        for member in to.iter().filter(|member| *member != rank) {
+            let ends = Ends { from: rank.get(), to: member.get(), channel };
+            let connection = self.connections.of(ends);
+            copies.push((connection, self.connections.send(connection)));
+        }
+        let group = self.gathers.keep_copies(copies);
+        let step = self.walkers[id as usize].step();
+        let bytes = self.bytes(id, rank, &from);
+        let (index, tag) = self.reserve();
+        let flow = engine.start(path, bytes, tag);
+        self.flights[index] = Some(Flight::Multicast { walker: id, group, step, bytes, flow });
+        Ok(())
+    }
+
+    /// Starts a sum in the switches once the last rank has come.
+    fn reduce_if_whole(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        gather: u32,
+    ) -> Result<(), Impossible> {
+        let Some((walker, of, bytes)) = self.gathers.whole(gather) else { return Ok(()) };
+        let rank = Rank::new(walker / self.threads);
+        let path = router.reduction(engine, rank, of).ok_or(Impossible::NoSwitch {
+            rank,
+            what: "reduce",
+            ranks: of.count,
+        })?;
+        let (index, tag) = self.reserve();
+        let flow = engine.start(path, bytes, tag);
+        self.flights[index] = Some(Flight::Reduction { walker, gather, bytes, flow });
+        Ok(())
+    }
+
+    /// A message is there: whoever waits for it has one operation less to wait for.
+    fn arrived(&mut self, connection: u32, number: u32, cause: Cause) {
+        let mut served = [None; 1];
+        let mut more = Vec::new();
+        self.connections.arrive(connection, number, |receiver| match &mut served {
+            [first @ None] => *first = Some(receiver),
+            [Some(_)] => more.push(receiver),
+        });
+        for receiver in served.into_iter().flatten().chain(more) {
+            self.over(receiver, cause);
+        }
+    }
+
+    /// An operation of a walker's step is over.
+    fn over(&mut self, id: WalkerId, cause: Cause) {
+        let walker = &mut self.walkers[id as usize];
+        walker.open -= 1;
+        if walker.open > 0 {
+            return;
+        }
+        walker.finished += 1;
+        if let Some(record) = &mut self.record {
+            record.end(id, self.now, cause);
+        }
+        self.ready.push(id);
+        self.tell_waiting(id);
+    }
+
+    /// A walker has finished a step: threads of the same rank may wait for that.
+    fn tell_waiting(&mut self, id: WalkerId) {
+        if self.awaiting.is_empty() {
+            return;
+        }
+        let finished = self.walkers[id as usize].finished;
+        let Some(waiting) = self.awaiting.get_mut(&id) else { return };
+        let reached: Vec<WalkerId> =
+            waiting.extract_if(.., |(steps, _)| *steps <= finished).map(|(_, walker)| walker).collect();
+        if waiting.is_empty() {
+            self.awaiting.remove(&id);
+        }
+        for walker in reached {
+            self.over(walker, Cause::Local);
+        }
+    }
+
+    fn thread_over(&mut self, engine: &mut Engine, id: WalkerId) {
+        let rank = id / self.threads;
+        self.ranks[rank as usize].open -= 1;
+        if self.ranks[rank as usize].open == 0 {
+            self.next_stage(engine, rank);
+        }
+    }
+
+    /// The connection on which a walker sends, looked up only when the peer is another than the last.
+    fn sending(&mut self, id: WalkerId, rank: Rank, to: Rank, channel: u16) -> u32 {
+        let last = self.walkers[id as usize].sends;
+        if last.peer == to.get() && last.channel == channel {
+            return last.connection;
+        }
+        let connection = self.connections.of(Ends { from: rank.get(), to: to.get(), channel });
+        self.walkers[id as usize].sends = Last { peer: to.get(), channel, connection };
+        connection
+    }
+
+    fn receiving(&mut self, id: WalkerId, from: Rank, rank: Rank, channel: u16) -> u32 {
+        let last = self.walkers[id as usize].receives;
+        if last.peer == from.get() && last.channel == channel {
+            return last.connection;
+        }
+        let connection = self.connections.of(Ends { from: from.get(), to: rank.get(), channel });
+        self.walkers[id as usize].receives = Last { peer: from.get(), channel, connection };
+        connection
+    }
+
+    fn path(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        connection: u32,
+        (from, to, channel): (Rank, Rank, u16),
+    ) -> Result<PathId, Impossible> {
+        if let Some(path) = self.connections.path(connection) {
+            return Ok(path);
+        }
+        let path = router.path(engine, from, to, channel).ok_or(Impossible::NoPath { from, to })?;
+        self.connections.set_path(connection, path);
+        Ok(path)
+    }
+
+    fn bytes(&self, id: WalkerId, rank: Rank, slice: &Slice) -> Bytes {
+        match self.stages.get(self.walkers[id as usize].stage as usize) {
+            Some(Prepared::Play(_, layout)) => Bytes::new(layout.slice_bytes(rank, slice)),
+            Some(Prepared::Compute(_)) | None => Bytes::new(0),
+        }
+    }
+
+    /// Notes what an end will mean, and gives the tag that leads back to it.
+    fn fly(&mut self, flight: Flight) -> u64 {
+        let (index, tag) = self.reserve();
+        self.flights[index] = Some(flight);
+        tag
+    }
+
+    /// A place in the table of flights, and the tag that leads back to it.
+    fn reserve(&mut self) -> (usize, u64) {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.flights.push(None);
+            u32::try_from(self.flights.len() - 1).unwrap_or(u32::MAX)
+        });
+        (index as usize, u64::from(self.number) << 32 | u64::from(index))
+    }
+}

@@ -1,0 +1,62 @@
+//! One rank's walk through one thread of a plan.
+
+use weft_collective::Steps;
+
+/// Position in the player's table: `rank * threads + thread`.
+pub(super) type WalkerId = u32;
+
+/// Where a rank is on a thread.
+#[derive(Debug)]
+pub(super) struct Walker<'p> {
+    /// The steps that are left; `None` before the stage begins and after it has ended.
+    pub steps: Option<Steps<'p>>,
+    /// Operations of the current step that are not over.
+    pub open: u32,
+    /// Steps of the stage that are over.
+    pub finished: u32,
+    /// Steps of all stages before it.
+    pub before: u32,
+    /// The stage.
+    pub stage: u32,
+    /// The connection over which it sent last.
+    pub sends: Last,
+    /// The connection from which it received last.
+    pub receives: Last,
+}
+
+/// The connection used last, so that a ring need not look up the same one in every step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Last {
+    pub peer: u32,
+    pub channel: u16,
+    pub connection: u32,
+}
+
+impl Last {
+    const NONE: Self = Self { peer: u32::MAX, channel: 0, connection: 0 };
+}
+
+impl<'p> Walker<'p> {
+    pub fn new() -> Self {
+        Self {
+            steps: None,
+            open: 0,
+            finished: 0,
+            before: 0,
+            stage: 0,
+            sends: Last::NONE,
+            receives: Last::NONE,
+        }
+    }
+
+    /// Stands before the first step of a stage.
+    pub fn begin(&mut self, steps: Steps<'p>, stage: u32) {
+        self.before += self.finished;
+        (self.steps, self.finished, self.stage) = (Some(steps), 0, stage);
+    }
+
+    /// The number of the current step, counted over all stages.
+    pub fn step(&self) -> u32 {
+        self.before + self.finished
+    }
+}
