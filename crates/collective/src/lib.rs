@@ -8,13 +8,18 @@ mod algorithm;
 pub mod algorithms;
 mod call;
 mod collective;
+mod flow;
+mod graph;
 mod groups;
 mod layout;
+pub mod limit;
 mod movement;
 mod op;
 mod plan;
 mod program;
 mod terrain;
+#[cfg(test)]
+mod terrains;
 pub mod verify;
 
 pub use algorithm::{ALGORITHMS, Algorithm, Unsuitable, algorithm};
