@@ -185,12 +185,52 @@ pub struct Network {
     /// Ports of one switch.
     pub radix: u16,
     /// Down-links per up-link at the leaves: 1 is non-blocking.
-    #[serde(default = "non_blocking")]
+    #[serde(default = "one")]
     pub oversubscription: u16,
+    /// The same at the spines of three tiers, and leaf links per global link at those of a dragonfly+.
+    #[serde(default = "one")]
+    pub spine_oversubscription: u16,
+    /// Like networks side by side that are not joined to each other; each NIC has one port in each.
+    #[serde(default = "one")]
+    pub planes: u16,
+    /// Groups of a dragonfly+; absent where they follow from the number of hosts.
+    #[serde(default)]
+    pub groups: Option<u16>,
+    /// Leaves of one group of a dragonfly+; absent where they follow from the switch's ports.
+    #[serde(default)]
+    pub leaves: Option<u16>,
+    /// Spines of one group of a dragonfly+; absent where they follow from the switch's ports.
+    #[serde(default)]
+    pub spines: Option<u16>,
+    /// Switches of a torus along each of its two or three dimensions.
+    #[serde(default)]
+    pub sizes: Vec<u16>,
+    /// Links of a torus from a switch to each neighbour; absent for all ports that the hosts leave.
+    #[serde(default)]
+    pub links: Option<u16>,
 }
 
-fn non_blocking() -> u16 {
+fn one() -> u16 {
     1
+}
+
+impl Network {
+    /// A network of `design` and switches of `radix` ports; all else as usual.
+    pub fn new(design: NetworkDesign, radix: u16) -> Self {
+        Self {
+            design,
+            switch: None,
+            radix,
+            oversubscription: 1,
+            spine_oversubscription: 1,
+            planes: 1,
+            groups: None,
+            leaves: None,
+            spines: None,
+            sizes: Vec::new(),
+            links: None,
+        }
+    }
 }
 
 /// Network designs.
@@ -203,4 +243,10 @@ pub enum NetworkDesign {
     FatTree,
     /// NIC i of every host of a group on leaf i of that group.
     RailOptimized,
+    /// NIC i of every host on the switches of rail i, and no switch joins two rails.
+    RailOnly,
+    /// Groups of leaves and spines; spines of each group are linked to those of every other.
+    DragonflyPlus,
+    /// Switches in a grid whose ends meet, with the same number of hosts at each.
+    Torus,
 }

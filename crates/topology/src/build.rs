@@ -168,6 +168,8 @@ pub enum BuildError {
     Network {
         /// Why not.
         reason: String,
+        /// What to do, where that is known.
+        hint: Option<String>,
     },
 }
 
@@ -200,12 +202,12 @@ impl BuildError {
                 Some("leave the bridge out: such cards talk over PCIe".to_owned())
             }
             Self::BridgeRule { enough, .. } => enough.clone(),
+            Self::Network { hint, .. } => hint.clone(),
             Self::NoSuchDevice { .. } => Some("devices are numbered from 0".to_owned()),
             Self::TwoBranches { .. }
             | Self::NoSuchBranch { .. }
             | Self::NoSuchSocket { .. }
-            | Self::TooLarge { .. }
-            | Self::Network { .. } => None,
+            | Self::TooLarge { .. } => None,
         }
     }
 }
@@ -265,7 +267,7 @@ pub fn build(machine: &Machine, catalogue: &Catalogue) -> Result<Built, BuildErr
 }
 
 impl<'a> Parts<'a> {
-    fn look_up(
+    pub(crate) fn look_up(
         machine: &'a Machine,
         catalogue: &'a Catalogue,
         assumed: &mut Vec<Assumption>,

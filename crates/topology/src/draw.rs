@@ -103,6 +103,23 @@ fn bundle(kind: &Kind, count: u32) -> String {
     words.replacen(&format!("{count} x "), &format!("{} × ", thousands(count as usize)), 1)
 }
 
+/// `1 leaf`, `8 leaves`.
+fn counted(count: usize, what: &str) -> String {
+    let word = match (count, what) {
+        (1, what) => what.to_owned(),
+        (_, "leaf") => "leaves".to_owned(),
+        (_, "switch") => "switches".to_owned(),
+        (_, what) => format!("{what}s"),
+    };
+    format!("{} {word}", thousands(count))
+}
+
+/// `a torus of 4 × 4 × 4`.
+fn torus(sizes: &[u16]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u16::to_string).collect();
+    format!("a torus of {}", sizes.join(" × "))
+}
+
 /// `131,072`.
 pub(crate) fn thousands(count: usize) -> String {
     let digits = count.to_string();

@@ -3,6 +3,8 @@
 use weft_base::{Rate, Span};
 use weft_catalogue::LinkFamily;
 
+use crate::grid::Grid;
+
 /// A device or a junction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(u32);
@@ -138,6 +140,7 @@ pub struct Topology {
     kinds: Vec<Kind>,
     models: Vec<String>,
     hosts: u32,
+    grids: Vec<Grid>,
 }
 
 impl Topology {
@@ -193,6 +196,11 @@ impl Topology {
     /// Servers in the topology.
     pub fn hosts(&self) -> u32 {
         self.hosts
+    }
+
+    /// The tori among its network switches as they were planned, one per plane; links may be missing since.
+    pub fn grids(&self) -> &[Grid] {
+        &self.grids
     }
 
     /// A node's name: its label in the input, else `GPU0`, or `host3/GPU0` where there are several hosts.
@@ -280,6 +288,7 @@ pub struct GraphBuilder {
     kinds: Vec<Kind>,
     models: Vec<String>,
     hosts: u32,
+    grids: Vec<Grid>,
 }
 
 impl GraphBuilder {
@@ -319,9 +328,14 @@ impl GraphBuilder {
         self.edges.push(Edge { a, b, kind, count, capacity, latency });
     }
 
+    /// Says that nodes added before are a torus.
+    pub(crate) fn add_grid(&mut self, grid: Grid) {
+        self.grids.push(grid);
+    }
+
     /// Orders half-links by where they begin (ties: as added) and joins the twins.
     pub fn finish(self) -> Topology {
-        let Self { nodes, edges, kinds, models, hosts } = self;
+        let Self { nodes, edges, kinds, models, hosts, grids } = self;
         let mut first = vec![0u32; nodes.len() + 1];
         for edge in &edges {
             first[edge.a.index() + 1] += 1;
@@ -344,6 +358,6 @@ impl GraphBuilder {
             links[forth.index()] = Link { from: a, to: b, kind, count, capacity, latency, twin: back };
             links[back.index()] = Link { from: b, to: a, kind, count, capacity, latency, twin: forth };
         }
-        Topology { nodes, labels: Vec::new(), links, first, kinds, models, hosts }
+        Topology { nodes, labels: Vec::new(), links, first, kinds, models, hosts, grids }
     }
 }

@@ -10,12 +10,14 @@ mod classify;
 pub mod draw;
 mod fabric;
 mod graph;
+mod grid;
 mod island;
 mod network;
 pub mod oneliner;
 mod overlay;
 mod pcie;
 mod route;
+mod separate;
 mod subnet;
 
 pub use build::{Assumption, BuildError, Built, build};
@@ -23,9 +25,11 @@ pub use channel::{ChannelBudget, channel_budgets};
 pub use class::{NcclPath, NotAClass, ReportedClass};
 pub use classify::{nccl_path, reported_class};
 pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind, Topology};
+pub use grid::Grid;
 pub use island::{Islands, fabric_islands, islands};
 pub use overlay::{Health, Overlay};
 pub use route::{Hop, Route, route, widest};
+pub use separate::{Separate, separate};
 pub use subnet::{
     Cables, Delivery, ForwardingTable, Generation, NotASignalling, Rates, Routes, Signalling, Subnet,
     SubnetEnd, SubnetFinding, SubnetHost, SubnetLeaf, SubnetLink, SubnetNode, SubnetNodeKind,

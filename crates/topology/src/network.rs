@@ -1,29 +1,146 @@
-//! Networks between hosts: one switch, leaves and spines, or three tiers; rail-optimized or not.
+//! Networks between hosts: one switch, leaves and spines, three tiers, rails, dragonfly+, tori; each in planes.
+//!
+//! A [`Plan`] says how many switches and links there are and is arithmetic alone, so that a one-liner can be
+//! refused without building it. Laying follows the plan.
 
-use weft_catalogue::{Network, NetworkDesign};
+mod clos;
+mod dragonfly;
+mod port;
+mod torus;
+
+use weft_catalogue::{Catalogue, Machine, Network, NetworkDesign};
 
 use crate::build::{BuildError, HostNodes, Parts, Wire};
 use crate::graph::{GraphBuilder, NodeId, NodeKind};
+use clos::Clos;
+use dragonfly::DragonflyPlus;
+use torus::Torus;
 
-/// Sizes of a folded Clos network, in switches and ports.
-struct Clos {
-    /// Ports of a leaf that face spines.
-    up: usize,
-    /// Leaves of one pod; all of them when there are two tiers.
-    leaves_per_pod: usize,
-    leaves: usize,
-    spines_per_pod: usize,
-    pods: usize,
-    /// The third tier; absent for two.
-    core: Option<Core>,
+pub(crate) use port::gigabits;
+
+/// Why a network cannot be laid out, and the option of the one-liner that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unfit {
+    /// `leaf`, `planes`; empty where it is about the design.
+    pub option: &'static str,
+    pub reason: String,
+    /// What to do.
+    pub hint: Option<String>,
 }
 
-/// The third tier: as many groups of switches as a pod has spines, each group joining the spines of one
-/// position in all pods.
-struct Core {
-    switches_per_group: usize,
-    /// Ports of a spine that face its group.
-    up: usize,
+impl Unfit {
+    fn new(option: &'static str, reason: impl Into<String>) -> Self {
+        Self { option, reason: reason.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl From<Unfit> for BuildError {
+    fn from(unfit: Unfit) -> Self {
+        Self::Network { reason: unfit.reason, hint: unfit.hint }
+    }
+}
+
+/// The sizes of a network, in switches and ports.
+struct Plan {
+    shape: Shape,
+    /// Leaf ports to NICs.
+    down: usize,
+    /// Whether each rail is a network of its own; `shape` is then that of one rail.
+    by_rail: bool,
+}
+
+enum Shape {
+    Switch,
+    Clos(Clos),
+    DragonflyPlus(DragonflyPlus),
+    Torus(Torus),
+}
+
+impl Shape {
+    /// The shape of a design that takes more than one switch.
+    fn new(design: &Network, hosts: usize, rails: usize, down: usize) -> Result<Self, Unfit> {
+        Ok(match design.design {
+            NetworkDesign::Torus => Self::Torus(Torus::new(design, hosts, rails)?),
+            NetworkDesign::Single => {
+                let reason =
+                    format!("{} NICs do not fit one switch of {} ports", hosts * rails, design.radix);
+                return Err(Unfit::new("", reason).hint("`fat-tree` or `rail-optimized` take several"));
+            }
+            NetworkDesign::FatTree => Self::Clos(Clos::new(design, whole_leaves(hosts, rails, down))?),
+            NetworkDesign::RailOptimized => Self::Clos(Clos::new(design, hosts.div_ceil(down) * rails)?),
+            NetworkDesign::RailOnly => Self::Clos(Clos::new(design, hosts.div_ceil(down))?),
+            NetworkDesign::DragonflyPlus => {
+                Self::DragonflyPlus(DragonflyPlus::new(design, hosts, rails, down)?)
+            }
+        })
+    }
+}
+
+impl Plan {
+    fn new(design: &Network, hosts: usize, rails: usize) -> Result<Self, Unfit> {
+        check_options(design)?;
+        let radix = usize::from(design.radix);
+        let down = clos::down_ports("oversubscription", radix, design.oversubscription)?;
+        let by_rail = design.design == NetworkDesign::RailOnly;
+        let endpoints = if by_rail { hosts } else { hosts * rails };
+        let sized = design.groups.is_some() || design.leaves.is_some() || design.spines.is_some();
+        let fits_one = endpoints <= radix && design.design != NetworkDesign::Torus && !sized;
+        let shape = if fits_one { Shape::Switch } else { Shape::new(design, hosts, rails, down)? };
+        let three_tiers = matches!(&shape, Shape::Clos(clos) if clos.has_core());
+        if design.spine_oversubscription != 1 && !three_tiers && !matches!(shape, Shape::DragonflyPlus(_)) {
+            let reason = "spines that face no core have nothing to oversubscribe";
+            let hint = "leave `spine-oversubscription` out: so few hosts need no third tier";
+            return Err(Unfit::new("spine-oversubscription", reason).hint(hint));
+        }
+        Ok(Self { shape, down, by_rail })
+    }
+
+    /// The NICs of `rails` below each switch that faces hosts.
+    fn below(&self, design: &Network, rails: &[usize], hosts: &[HostNodes]) -> Vec<Vec<NodeId>> {
+        let nics = |hosts: &[HostNodes]| -> Vec<NodeId> {
+            hosts.iter().flat_map(|host| rails.iter().map(|rail| host.nics[*rail])).collect()
+        };
+        match &self.shape {
+            Shape::Switch => vec![nics(hosts)],
+            Shape::Torus(torus) => spread(hosts, torus.vertices()).map(nics).collect(),
+            Shape::DragonflyPlus(groups) if groups.leaves_are_given => {
+                spread(hosts, groups.leaves).map(nics).collect()
+            }
+            Shape::Clos(_) if design.design == NetworkDesign::RailOptimized => {
+                let leaf =
+                    |group: &[HostNodes], rail: usize| group.iter().map(|host| host.nics[rail]).collect();
+                hosts
+                    .chunks(self.down)
+                    .flat_map(|group| rails.iter().map(move |rail| leaf(group, *rail)))
+                    .collect()
+            }
+            Shape::Clos(_) | Shape::DragonflyPlus(_) if rails.len() <= self.down => {
+                hosts.chunks(self.down / rails.len()).map(nics).collect()
+            }
+            Shape::Clos(_) | Shape::DragonflyPlus(_) => {
+                nics(hosts).chunks(self.down).map(<[NodeId]>::to_vec).collect()
+            }
+        }
+    }
+
+    fn lay(&self, switches: &mut Switches<'_, '_>, below: &[Vec<NodeId>], wire: Wire) {
+        let facing_hosts = switches.add(below.len());
+        for (nics, switch) in below.iter().zip(&facing_hosts) {
+            for nic in nics {
+                switches.graph.lay(*nic, *switch, wire);
+            }
+        }
+        match &self.shape {
+            Shape::Switch => {}
+            Shape::Clos(clos) => clos.lay(switches, &facing_hosts, wire),
+            Shape::DragonflyPlus(groups) => groups.lay(switches, &facing_hosts, wire),
+            Shape::Torus(torus) => torus.lay(switches, &facing_hosts, wire),
+        }
+    }
 }
 
 /// Adds the network that joins the hosts' NICs.
@@ -34,26 +151,27 @@ pub(crate) fn lay(
     hosts: &[HostNodes],
 ) -> Result<(), BuildError> {
     let rails = rails(parts);
-    let wire = nic_wire(parts, graph)?;
+    let wire = Parts::wire(graph, port::link(design, parts)?, 1);
     let switch = design.switch.as_deref().map(|name| parts.catalogue.switch(name)).transpose()?;
     let model = switch.map(|switch| switch.name.as_str());
+    let plan = Plan::new(design, hosts.len(), rails.len())?;
     let mut switches = Switches { graph, model, next: 0 };
-    let radix = usize::from(design.radix);
-    let endpoints = rails.len() * hosts.len();
-    if endpoints <= radix {
-        let only = switches.add(1);
-        for nic in hosts.iter().flat_map(|host| rails.iter().map(|rail| host.nics[*rail])) {
-            switches.graph.lay(nic, only[0], wire);
+    let networks: Vec<&[usize]> = if plan.by_rail { rails.chunks(1).collect() } else { vec![&rails] };
+    for _ in 0..design.planes.max(1) {
+        for rails in &networks {
+            plan.lay(&mut switches, &plan.below(design, rails, hosts), wire);
         }
-        return Ok(());
     }
-    if design.design == NetworkDesign::Single {
-        let reason = format!("{endpoints} NICs do not fit one switch of {radix} ports");
-        return Err(BuildError::Network { reason });
-    }
-    let below = below_leaves(design, &rails, hosts)?;
-    Clos::new(design, below.len())?.lay(&mut switches, &below, wire);
     Ok(())
+}
+
+/// Whether `design` can join the hosts of `machine`, which does not name it yet.
+pub(crate) fn check(machine: &Machine, design: &Network, catalogue: &Catalogue) -> Result<(), Unfit> {
+    // What else is wrong with the machine is found when it is built.
+    let Ok(parts) = Parts::look_up(machine, catalogue, &mut Vec::new()) else { return Ok(()) };
+    port::link(design, &parts)?;
+    let hosts = machine.host.count.max(1) as usize;
+    Plan::new(design, hosts, rails(&parts).len()).map(|_| ())
 }
 
 /// The NICs of a host that the network joins, by number: those like the first. What else a host has
@@ -68,111 +186,48 @@ fn rails(parts: &Parts<'_>) -> Vec<usize> {
     (0..parts.nics.len()).filter(like).collect()
 }
 
-/// What a NIC port runs.
-fn nic_wire(parts: &Parts<'_>, graph: &mut GraphBuilder) -> Result<Wire, BuildError> {
-    let link =
-        parts.nics.first().and_then(|(_, link)| *link).ok_or_else(|| BuildError::Network {
-            reason: "the hosts have no NIC of a known kind".to_owned(),
-        })?;
-    Ok(Parts::wire(graph, link, 1))
+/// Leaves of whole hosts; of single NICs where a host has more than fit one leaf.
+fn whole_leaves(hosts: usize, rails: usize, down: usize) -> usize {
+    if rails <= down { hosts.div_ceil(down / rails) } else { (hosts * rails).div_ceil(down) }
 }
 
-/// The NICs below each leaf.
-///
-/// Fat tree: as many whole hosts as a leaf has ports for. Rail-optimized: of each group of as many hosts as a leaf
-/// has host ports, NIC 0 of every host on one leaf, NIC 1 on the next, and so on.
-fn below_leaves(
-    design: &Network,
-    rails: &[usize],
-    hosts: &[HostNodes],
-) -> Result<Vec<Vec<NodeId>>, BuildError> {
-    let down = down_ports(design)?;
-    match design.design {
-        NetworkDesign::Single | NetworkDesign::FatTree => {
-            let nics = |hosts: &[HostNodes]| -> Vec<NodeId> {
-                hosts.iter().flat_map(|host| rails.iter().map(|rail| host.nics[*rail])).collect()
-            };
-            if rails.len() <= down {
-                return Ok(hosts.chunks(down / rails.len()).map(nics).collect());
-            }
-            Ok(nics(hosts).chunks(down).map(<[NodeId]>::to_vec).collect())
-        }
-        NetworkDesign::RailOptimized => {
-            let leaf = |group: &[HostNodes], rail: usize| group.iter().map(|host| host.nics[rail]).collect();
-            Ok(hosts
-                .chunks(down)
-                .flat_map(|group| rails.iter().map(move |rail| leaf(group, *rail)))
-                .collect())
+/// Refuses what is an option of another design.
+fn check_options(design: &Network) -> Result<(), Unfit> {
+    let (dragonfly, torus) =
+        (design.design == NetworkDesign::DragonflyPlus, design.design == NetworkDesign::Torus);
+    let of_dragonfly = [("groups", design.groups), ("leaves", design.leaves), ("spines", design.spines)];
+    if let Some((option, _)) = of_dragonfly.iter().find(|(_, given)| given.is_some() && !dragonfly) {
+        return Err(Unfit::new(option, format!("`{option}` is an option of `dragonfly+` alone")));
+    }
+    if design.links.is_some() && !torus {
+        return Err(Unfit::new("links", "`links` is an option of `torus` alone"));
+    }
+    if !design.sizes.is_empty() && !torus {
+        return Err(Unfit::new("sizes", "only a `torus` has sizes"));
+    }
+    for (option, share) in [
+        ("oversubscription", design.oversubscription),
+        ("spine-oversubscription", design.spine_oversubscription),
+    ] {
+        if torus && share != 1 {
+            let reason = "a torus has no tiers to oversubscribe";
+            return Err(Unfit::new(option, reason).hint("`links N` says how many links join two neighbours"));
         }
     }
+    Ok(())
 }
 
-fn down_ports(design: &Network) -> Result<usize, BuildError> {
-    let (radix, share) = (usize::from(design.radix), usize::from(design.oversubscription));
-    let down = radix * share / (share + 1);
-    if share == 0 || down == 0 || down >= radix {
-        let reason = format!("a leaf of {radix} ports cannot be oversubscribed {share}:1");
-        return Err(BuildError::Network { reason });
-    }
-    Ok(down)
-}
-
-impl Clos {
-    fn new(design: &Network, leaves: usize) -> Result<Self, BuildError> {
-        let radix = usize::from(design.radix);
-        let up = radix - down_ports(design)?;
-        if leaves <= radix {
-            let spines_per_pod = even_spread(leaves, up, radix);
-            return Ok(Self { up, leaves_per_pod: leaves, leaves, spines_per_pod, pods: 1, core: None });
-        }
-        // Three tiers: pods of radix/2 leaves below `up` spines; half of each spine's ports go up.
-        let leaves_per_pod = radix / 2;
-        let pods = leaves.div_ceil(leaves_per_pod);
-        if pods > radix {
-            let most = radix * leaves_per_pod;
-            let reason = format!(
-                "{leaves} leaves need more than three tiers of {radix}-port switches (at most {most})"
-            );
-            return Err(BuildError::Network { reason });
-        }
-        let core_up = radix - leaves_per_pod;
-        let core = Core { switches_per_group: even_spread(pods, core_up, radix), up: core_up };
-        Ok(Self { up, leaves_per_pod, leaves, spines_per_pod: up, pods, core: Some(core) })
-    }
-
-    fn lay(&self, switches: &mut Switches<'_, '_>, below: &[Vec<NodeId>], wire: Wire) {
-        let leaves = switches.add(self.leaves);
-        for (nics, leaf) in below.iter().zip(&leaves) {
-            for nic in nics {
-                switches.graph.lay(*nic, *leaf, wire);
-            }
-        }
-        let spines = switches.add(self.spines_per_pod * self.pods);
-        for (pod_leaves, pod_spines) in
-            leaves.chunks(self.leaves_per_pod).zip(spines.chunks(self.spines_per_pod))
-        {
-            join(switches, pod_leaves, pod_spines, self.up, wire);
-        }
-        if let Some(core) = &self.core {
-            let cores = switches.add(core.switches_per_group * self.spines_per_pod);
-            for pod_spines in spines.chunks(self.spines_per_pod) {
-                for (spine, group) in pod_spines.iter().zip(cores.chunks(core.switches_per_group)) {
-                    join(switches, &[*spine], group, core.up, wire);
-                }
-            }
-        }
-    }
+/// `of` in `count` runs whose lengths differ by one at most.
+fn spread<T>(of: &[T], count: usize) -> impl Iterator<Item = &[T]> {
+    let start = move |index: usize| index * of.len() / count.max(1);
+    (0..count).map(move |index| &of[start(index)..start(index + 1)])
 }
 
 /// Spreads `up` links of each lower switch over the upper ones, bundling those to the same one.
 fn join(switches: &mut Switches<'_, '_>, lower: &[NodeId], upper: &[NodeId], up: usize, wire: Wire) {
     for low in lower {
         for (index, high) in upper.iter().enumerate() {
-            let links = up / upper.len() + usize::from(index < up % upper.len());
-            if let Some(count) = u16::try_from(links).ok().filter(|count| *count > 0) {
-                let capacity = wire.capacity * u64::from(count);
-                switches.graph.lay(*low, *high, Wire { count, capacity, ..wire });
-            }
+            switches.bundle(*low, *high, up / upper.len() + usize::from(index < up % upper.len()), wire);
         }
     }
 }
@@ -200,6 +255,14 @@ impl Switches<'_, '_> {
             })
             .collect()
     }
+
+    /// Joins two switches with `links` links, none if that is 0.
+    fn bundle(&mut self, a: NodeId, b: NodeId, links: usize, wire: Wire) {
+        if let Some(count) = u16::try_from(links).ok().filter(|count| *count > 0) {
+            let capacity = wire.capacity * u64::from(count);
+            self.graph.lay(a, b, Wire { count, capacity, ..wire });
+        }
+    }
 }
 
 #[cfg(test)]
@@ -214,7 +277,16 @@ mod tests {
         assert_eq!(even_spread(16, 32, 64), 8);
         assert_eq!(even_spread(24, 32, 64), 16);
         assert_eq!(even_spread(32, 32, 64), 16);
+        // DGX SuperPOD B300 XDR, 4 units: 16 would do, but 72 uplinks divide by 18 (published: 18).
+        assert_eq!(even_spread(32, 72, 144), 18);
         // DGX SuperPOD B200, 16 units: 4 pods of 32 leaves take 2 cores for each of 32 spines, 64 in all.
         assert_eq!(even_spread(4, 32, 64), 2);
+    }
+
+    #[test]
+    fn runs_differ_by_one_at_most_and_none_is_empty() {
+        let lengths = |of: usize, count| spread(&vec![0; of], count).map(<[i32]>::len).collect::<Vec<_>>();
+        assert_eq!(lengths(10, 4), [2, 3, 2, 3]);
+        assert_eq!(lengths(8, 8), [1; 8]);
     }
 }

@@ -9,8 +9,9 @@
 //!         | gpu-switch "(" count ")"          links spread over so many NVSwitches
 //!         | "mesh" "(" links ")"              direct links between each pair
 //! bridge  = "nvlink-bridge" | "sli" | "sli-hb" | "crossfire"
-//! network = ( "rail-optimized" | "fat-tree" | "single" ) [ "(" { option "," } ")" ]
-//! option  = "leaf" PORTS [ "x" GIGABITS "G" ] | "oversubscription" N ":1" | "switch" name
+//! network = ( "rail-optimized" | "rail-only" | "fat-tree" | "dragonfly+" | "torus" | "single" ) [ "(" { option "," } ")" ]
+//! option  = "leaf" PORTS [ "x" GIGABITS "G" ] | "oversubscription" N ":1" | "spine-oversubscription" N ":1"
+//!         | "planes" N | "switch" name | "groups" N | "leaves" N | "spines" N | SIZE { "x" SIZE } | "links" N
 //! ```
 //! A device is a GPU, a NIC or a CPU of the catalogue, under any spelling that has no blanks.
 

@@ -125,6 +125,60 @@ fn the_leaf_rate_is_what_the_nics_run() {
 }
 
 #[test]
+fn a_network_that_cannot_be_is_refused_at_the_option_that_asks_for_it() {
+    let refused =
+        |line: &str, column, words: &[&str]| assert_refused(line, column, "impossible-machine", words);
+    refused("16 x dgx-h100 @ single", 17, &["128 NICs do not fit one switch of 64 ports", "`fat-tree`"]);
+    refused(
+        "64 x dgx-h100 @ fat-tree(leaf 8)",
+        17,
+        &["more than three tiers of 8-port switches", "at most 32"],
+    );
+    let words = ["2 planes of 400G are 800G", "ConnectX-7 NDR 400 has 400G", "64x200G"];
+    refused("8 x dgx-h100 @ fat-tree(leaf 64x400G, planes 2)", 39, &words);
+    refused("8 x dgx-h100 @ fat-tree(planes 16)", 25, &["400G for 16 planes, but no port of 25G"]);
+    refused("8 x dgx-h100 @ fat-tree(groups 4)", 25, &["`groups` is an option of `dragonfly+` alone"]);
+    refused("8 x dgx-h100 @ fat-tree(links 4)", 25, &["`links` is an option of `torus` alone"]);
+    let words = ["spines that face no core", "leave `spine-oversubscription` out"];
+    refused("64 x dgx-h100 @ fat-tree(spine-oversubscription 2:1)", 26, &words);
+    refused("8 x dgx-h100 @ torus", 16, &["two or three sizes", "`torus(4x4x4)`"]);
+    refused("8 x dgx-h100 @ torus(1x8)", 16, &["two or three sizes"]);
+    refused("8 x dgx-h100 @ torus(4x4x4)", 22, &["a torus of 64 switches, but only 8 hosts"]);
+    refused("8 x dgx-h100 @ torus(2x4, links 30)", 27, &["leave 14 links for each of 4 directions"]);
+    refused("8 x dgx-h100 @ torus(2x4, oversubscription 2:1)", 27, &["no tiers", "`links N`"]);
+    refused(
+        "8 x dgx-h100 @ dragonfly+(groups 9)",
+        27,
+        &["9 groups, but 8 hosts fill no more than 2 leaves", "`leaves`"],
+    );
+    refused("64 x dgx-h100 @ dragonfly+(groups 2, leaves 2)", 38, &["4 leaves hold too few NICs", "need 16"]);
+    refused("8 x dgx-h100 @ dragonfly+(groups 2, leaves 5)", 37, &["10 leaves, but only 8 hosts"]);
+    refused("64 x dgx-h100 @ dragonfly+(spines 40)", 28, &["40 spines in a group, but a leaf has 32 ports"]);
+    refused("64 x dgx-h100 @ dragonfly+(spines 1)", 28, &["cannot hold 512 links of its 16 leaves"]);
+    let words = ["`256x400G` is more than the ports", "64 ports of 800G"];
+    refused("64 x dgx-h100 @ fat-tree(leaf 256x400G, switch sn5600)", 31, &words);
+    // `+` belongs to the word `dragonfly` alone, and only without a blank.
+    assert_refused("8 x dgx-h100 @ dragonfly + (groups 2)", 16, "unknown-name", &["dragonfly+"]);
+    let syntax = |line: &str, column, words: &[&str]| assert_refused(line, column, "one-liner-syntax", words);
+    syntax("8 x dgx-h100 @ torus(4x4, 4x4x)", 27, &["`4x4x` is no option", "`links N`"]);
+    syntax("8 x dgx-h100 @ fat-tree(4x4)", 25, &["`4x4` is no option"]);
+    syntax("8 x dgx-h100 @ fat-tree(planes two)", 32, &["a number from 1 to 16", "`two`"]);
+}
+
+#[test]
+fn a_switch_is_split_as_the_leaf_says() {
+    let radix = |network: &str| {
+        machine(&format!("8 x dgx-b300 @ fat-tree({network})")).network.expect("a network").radix
+    };
+    assert_eq!(radix("switch sn5600"), 64);
+    assert_eq!(radix("switch sn5600, leaf 128x400G"), 128);
+    assert_eq!(radix("leaf 128x400G, switch sn5600"), 128);
+    let network = machine("8 x dgx-h100 @ dragonfly+(leaf 64)").network.expect("a network");
+    assert_eq!(network.design, weft_catalogue::NetworkDesign::DragonflyPlus);
+    assert_eq!(machine("8 x dgx-h100 @ dragonfly-plus(leaf 64)").network, Some(network));
+}
+
+#[test]
 fn parts_of_one_model_keep_their_own_places() {
     let machine = machine("2 rtx-3090 @ pcie4x16 + 2 rtx-3090 @ pcie4x8");
     let seats: Vec<_> =
@@ -222,14 +276,20 @@ fn any_text_is_read_or_refused_at_a_place_within_it() {
         Just("pcie5x16".into()),
         Just("mesh".into()),
         Just("dgx-a100".into()),
+        Just("4 x dgx-h100 @".into()),
         Just("fat-tree".into()),
+        Just("dragonfly+".into()),
+        Just("torus".into()),
+        Just("2x2".into()),
+        Just("planes 2".into()),
+        Just("groups 2".into()),
         Just("leaf".into()),
         Just("64x400G".into()),
         Just("cx7".into()),
         Just("nvlink-bridge".into()),
         ".{0,6}",
     ];
-    proptest!(ProptestConfig::with_cases(400), |(words in prop::collection::vec(word, 0..9))| {
+    proptest!(ProptestConfig::with_cases(800), |(words in prop::collection::vec(word, 0..9))| {
         let line = words.join(" ");
         match oneliner::parse(&line, Catalogue::embedded()) {
             Ok(machine) => { let _ = build(&machine, Catalogue::embedded()); }

@@ -1,11 +1,12 @@
 //! What joins several hosts: a rack's GPU fabric, and the tiers of the network. Counts, never a list of
 //! devices: the output stays as long for 100,000 GPUs as for two hosts.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use weft_base::Rate;
 use weft_catalogue::Catalogue;
-use weft_topology::{NodeId, NodeKind, Topology};
+use weft_topology::{NodeId, NodeKind, Topology, separate};
 
 use super::devices::model_title;
 use crate::load::Loaded;
@@ -64,29 +65,38 @@ fn network(topology: &Topology, catalogue: &Catalogue) -> Vec<[String; 3]> {
             tiers.iter().filter(|(_, own)| **own == tier).map(|(node, _)| *node).collect();
         let Some(first) = members.first() else { continue };
         let name = match (tier, top) {
-            (0, 0) => "network switch",
+            (0, 0) if members.len() == 1 => "network switch",
+            (0, 0) => "network switches",
             (0, _) => "leaf switches",
             (1, _) => "spine switches",
             (_, _) => "core switches",
         };
-        let (mut down, mut up, mut port) = (0u32, 0u32, String::new());
+        let (mut down, mut across, mut up, mut port) = (0u32, 0u32, 0u32, String::new());
         for (_, link) in topology.links_from(*first) {
-            let above = tiers.get(&link.to).is_some_and(|other| *other > tier);
-            if above {
-                up += u32::from(link.count);
-            } else {
-                down += u32::from(link.count);
+            match tiers.get(&link.to).map(|other| other.cmp(&tier)) {
+                Some(Ordering::Greater) => up += u32::from(link.count),
+                Some(Ordering::Equal) => across += u32::from(link.count),
+                Some(Ordering::Less) | None => down += u32::from(link.count),
             }
             let rate = Rate::bytes_per_second(link.capacity.get() / u64::from(link.count.max(1)));
             port = format!("{} at {rate} per direction", topology.kind(link.kind).title);
         }
-        let ports = match up {
-            0 => format!("{down} ports down, {port}"),
-            up => format!("{down} ports down and {up} up, {port}"),
+        let ports = match (up, across) {
+            (0, 0) => format!("{down} ports down, {port}"),
+            (up, 0) => format!("{down} ports down and {up} up, {port}"),
+            (_, across) => format!("{down} ports down and {across} to like switches, {port}"),
         };
         let model = model_title(topology, *first, catalogue);
         let what = if model.is_empty() { ports } else { format!("{model}: {ports}") };
         rows.push([name.to_owned(), members.len().to_string(), what]);
+    }
+    if let Some(separate) = separate(topology) {
+        let networks = format!("{}, not joined to each other", separate.words());
+        rows.push(["networks".to_owned(), separate.networks.to_string(), networks]);
+    }
+    if let Some(grid) = topology.grids().first() {
+        let sizes: Vec<String> = grid.sizes().iter().map(u16::to_string).collect();
+        rows.push(["torus".to_owned(), sizes.join(" x "), "switches along each dimension".to_owned()]);
     }
     if rows.is_empty() {
         rows.push(["network".to_owned(), "none".to_owned(), "the description has no network".to_owned()]);

@@ -21,9 +21,21 @@ pub(super) struct Pod {
     pub groups: Vec<Group>,
 }
 
+/// How the switches at the top of what is drawn are joined to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Across {
+    /// Not at all: cores, the spines of two tiers, or one switch.
+    None,
+    /// A torus of these sizes, with the links of a switch to one neighbour.
+    Torus(Vec<u16>, Option<Tie>),
+    /// Pods whose spines are linked to those of the others, with all such links of a spine.
+    Groups(Tie),
+}
+
 /// A network as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Network {
+    pub across: Across,
     /// Switches above the spines; empty for fewer than three tiers.
     pub cores: Vec<NodeId>,
     pub pods: Vec<Pod>,
@@ -74,7 +86,31 @@ pub(super) fn network(topology: &Topology) -> Option<Network> {
     }
     let by_leaves = without_parts(by_leaves);
     let groups: Vec<Group> = by_leaves.into_iter().map(|(leaves, hosts)| Group { leaves, hosts }).collect();
-    (!groups.is_empty()).then(|| Network { cores: at(&tier, 2), pods: pods(topology, &tier, groups) })
+    if groups.is_empty() {
+        return None;
+    }
+    if let Some(grid) = topology.grids().first() {
+        let first = groups[0].leaves[0];
+        let tie = grid.next(first, 0).and_then(|next| uplink(topology, first, &[next]));
+        let across = Across::Torus(grid.sizes().to_vec(), tie);
+        return Some(Network { across, cores: Vec::new(), pods: vec![Pod { spines: Vec::new(), groups }] });
+    }
+    let pods = pods(topology, &tier, groups);
+    Some(Network { across: across(topology, &pods), cores: at(&tier, 2), pods })
+}
+
+/// Whether spines are linked to those of other pods.
+fn across(topology: &Topology, pods: &[Pod]) -> Across {
+    let others: Vec<NodeId> = {
+        let mut spines: Vec<NodeId> = pods.iter().flat_map(|pod| pod.spines.iter().copied()).collect();
+        spines.sort();
+        spines
+    };
+    let first = pods.iter().find_map(|pod| pod.spines.first());
+    match first.and_then(|spine| uplink(topology, *spine, &others)) {
+        Some(tie) => Across::Groups(tie),
+        None => Across::None,
+    }
 }
 
 /// Hosts of which an adapter is missing go to those that have all of them: else a leaf would be drawn twice.

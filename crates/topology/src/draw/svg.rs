@@ -93,6 +93,8 @@ fn subtitle(topology: &Topology, options: &Options<'_>) -> Vec<String> {
     ] {
         parts.extend(options.inventory(topology, kind));
     }
+    let separate = crate::separate(topology);
+    parts.extend(separate.map(|separate| format!("{}, not joined to each other", separate.words())));
     parts
 }
 

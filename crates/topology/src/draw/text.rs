@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use super::fabric::{Bank, Fabric, fabric};
+use super::fabric::{Bank, Fabric, Tie, fabric};
 use super::layout::{Hang, by_host, trees};
-use super::network::{Network, Pod, network, uplink};
-use super::{Options, bundle, local_name, thousands};
+use super::network::{Across, Network, Pod, network, uplink};
+use super::{Options, bundle, counted, local_name, thousands, torus};
 use crate::graph::{KindId, NodeId, NodeKind, Topology};
+use crate::separate;
 
 /// Writes a topology as text. All rates are per direction. Of several hosts the first of each like run is
 /// written, with their number.
@@ -142,25 +143,45 @@ fn tiers(out: &mut String, topology: &Topology, options: &Options<'_>, network: 
     let leaf = network.pods.first().and_then(|pod| pod.groups.first()?.leaves.first().copied());
     let model = leaf.and_then(|leaf| options.model(topology, leaf));
     let model = model.map_or_else(String::new, |model| format!(" ({model})"));
-    push(out, 0, &format!("network: {}{model}", counts.join(", ")));
+    let counts = match &network.across {
+        Across::Torus(sizes, _) => format!("{} switches in {}", counts_of(network), torus(sizes)),
+        Across::None | Across::Groups(_) => counts.join(", "),
+    };
+    push(out, 0, &format!("network: {counts}{model}"));
+    if let Some(separate) = separate(topology) {
+        push(out, 1, &format!("{}, not joined to each other", separate.words()));
+    }
     if let Some(pod) = network.pods.first() {
         pod_lines(out, topology, network, pod);
     }
+}
+
+/// All switches of a network of one tier.
+fn counts_of(network: &Network) -> String {
+    thousands(network.tiers().into_iter().sum())
 }
 
 fn pod_lines(out: &mut String, topology: &Topology, network: &Network, pod: &Pod) {
     if network.pods.len() > 1 {
         let (leaves, spines): (usize, usize) =
             (pod.groups.iter().map(|group| group.leaves.len()).sum(), pod.spines.len());
-        push(
-            out,
-            1,
-            &format!("{} pods of {leaves} leaves and {spines} spines", thousands(network.pods.len())),
-        );
+        let pods = if matches!(network.across, Across::Groups(_)) { "groups" } else { "pods" };
+        let count = thousands(network.pods.len());
+        push(out, 1, &format!("{count} {pods} of {leaves} leaves and {spines} spines"));
     }
     if let Some(group) = pod.groups.first() {
-        let (hosts, leaves) = (thousands(group.hosts.len()), thousands(group.leaves.len()));
-        push(out, 1, &format!("{hosts} hosts share {leaves} leaves"));
+        let (hosts, leaves) = (counted(group.hosts.len(), "host"), group.leaves.len());
+        match network.across {
+            Across::Torus(..) => push(out, 1, &format!("{hosts} at each switch")),
+            Across::None | Across::Groups(_) => {
+                push(out, 1, &format!("{hosts} share {}", counted(leaves, "leaf")));
+            }
+        }
+    }
+    match &network.across {
+        Across::Torus(_, Some(tie)) => tie_line(out, topology, "each switch to its next one", *tie),
+        Across::Groups(tie) => tie_line(out, topology, "each spine to those of other groups", *tie),
+        Across::Torus(_, None) | Across::None => {}
     }
     let leaf = pod.groups.first().and_then(|group| group.leaves.first());
     let ways = [
@@ -169,8 +190,12 @@ fn pod_lines(out: &mut String, topology: &Topology, network: &Network, pod: &Pod
     ];
     for (from, to, what) in ways {
         if let Some(tie) = from.and_then(|from| uplink(topology, *from, to)) {
-            let links = bundle(topology.kind(tie.kind), tie.count);
-            push(out, 1, &format!("{what}: {links}, {}", tie.rate));
+            tie_line(out, topology, what, tie);
         }
     }
+}
+
+fn tie_line(out: &mut String, topology: &Topology, what: &str, tie: Tie) {
+    let links = bundle(topology.kind(tie.kind), tie.count);
+    push(out, 1, &format!("{what}: {links}, {}", tie.rate));
 }

@@ -24,7 +24,7 @@ pub(super) fn is_place(word: &str, catalogue: &Catalogue) -> bool {
 pub(super) fn unknown_place(text: &str, name: &Token, catalogue: &Catalogue) -> Diagnostic {
     let usual = ["mesh", "pcie-switch", "pcie3x16", "pcie4x8", "pcie4x16", "pcie5x16"];
     let switches = catalogue.switches.iter().filter(|switch| switch.kind != SwitchKind::Network);
-    let networks = ["rail-optimized", "fat-tree", "single"];
+    let networks = network::DESIGNS.iter().map(|(name, _)| *name);
     let known = usual.into_iter().chain(switches.map(|switch| switch.name.as_str())).chain(networks);
     unknown(text, name, "place", &nearest(&name.text, known, 3))
 }
@@ -82,7 +82,7 @@ pub(super) fn machine(
     }
     draft.machine.host.count = hosts.saturating_mul(draft.machine.host.count.max(1));
     if let Some(at) = network {
-        let network = network::network(text, at, &mut draft.machine.nics, catalogue)?;
+        let network = network::network(text, at, &mut draft.machine, catalogue)?;
         draft.machine.network = Some(network);
     }
     Ok(draft.machine)

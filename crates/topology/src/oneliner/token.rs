@@ -14,6 +14,9 @@ pub(super) struct Token {
 
 pub(super) const SIGNS: [char; 5] = ['+', '@', '(', ')', ','];
 
+/// The one word in which a sign is a letter.
+const DRAGONFLY_PLUS: &str = "dragonfly+";
+
 /// Splits `text` at blanks and signs.
 pub(super) fn split(text: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
@@ -21,6 +24,10 @@ pub(super) fn split(text: &str) -> Vec<Token> {
     for (column, character) in (1u32..).zip(text.chars()) {
         if character.is_whitespace() {
             in_word = false;
+        } else if let Some(last) = tokens.last_mut().filter(|last| {
+            in_word && DRAGONFLY_PLUS.strip_prefix(last.text.as_str()) == Some(character.to_string().as_str())
+        }) {
+            last.text.push(character);
         } else if SIGNS.contains(&character) {
             tokens.push(Token { text: character.into(), column });
             in_word = false;

@@ -1,6 +1,8 @@
 //! What several tests need.
 #![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "helpers of tests; each uses some of them")]
 
+pub mod fabric;
+
 use weft_base::{Diagnostic, Rate};
 use weft_catalogue::{Catalogue, Machine};
 use weft_topology::{NodeId, NodeKind, Topology, build, oneliner};

@@ -10,9 +10,10 @@ use super::canvas::{
 use super::legend::Legend;
 use super::tile::stack;
 use crate::draw::fabric::Tie;
-use crate::draw::network::{Group, Network, Pod, uplink};
-use crate::draw::{Options, bundle, local_name, thousands};
+use crate::draw::network::{Across, Group, Network, Pod, uplink};
+use crate::draw::{Options, bundle, counted, local_name, thousands, torus};
 use crate::graph::{NodeId, NodeKind, Topology};
+use crate::separate;
 
 /// Up to so many hosts stand for themselves.
 const MOST_HOSTS: usize = 100;
@@ -40,6 +41,7 @@ struct Cluster<'a> {
     hosts: &'a [Vec<NodeId>],
     /// Hosts side by side in a group; 0 where one host stands for its group.
     columns: i32,
+    across: &'a Across,
 }
 
 /// Draws hosts and network.
@@ -55,7 +57,7 @@ pub(super) fn draw(
     let largest = network.pods.iter().flat_map(|pod| &pod.groups).map(|group| group.hosts.len()).max();
     let fits = (WIDEST / int(groups.max(1)) - 2 * PAD) / (CHIP.0 + GAP);
     let columns = if each { fits.clamp(1, 8).min(int(largest.unwrap_or(1))) } else { 0 };
-    let cluster = Cluster { topology, options, hosts, columns };
+    let cluster = Cluster { topology, options, hosts, columns, across: &network.across };
     let shown = shown(network.pods.len(), 3);
     let blocks: Vec<(Option<&Pod>, Picture)> = shown
         .into_iter()
@@ -67,7 +69,8 @@ pub(super) fn draw(
             Shown::More { index, count } => {
                 let groups = network.pods[index..index + count].iter().flat_map(|pod| &pod.groups);
                 let hosts: usize = groups.map(|group| group.hosts.len()).sum();
-                let text = format!("{} more pods", thousands(count));
+                let pod = if matches!(network.across, Across::Groups(_)) { "group" } else { "pod" };
+                let text = more(count, pod);
                 (None, ellipsis(&text, &format!("{} hosts", thousands(hosts))))
             }
         })
@@ -107,6 +110,15 @@ fn shown_groups(pod: &Pod, pods: usize) -> Vec<Shown> {
     }
 }
 
+/// `3 more groups`.
+fn more(count: usize, what: &str) -> String {
+    let counted = counted(count, what);
+    match counted.split_once(' ') {
+        Some((count, what)) => format!("{count} more {what}"),
+        None => counted,
+    }
+}
+
 /// Dots and a number in place of things that are alike.
 fn ellipsis(text: &str, below: &str) -> Picture {
     let mut canvas = Canvas::default();
@@ -127,13 +139,17 @@ impl Cluster<'_> {
         blocks: &[(Option<&Pod>, Picture)],
         legend: &mut Legend,
     ) -> Picture {
-        let top = if network.cores.is_empty() { 0 } else { BAR + LINES };
+        let linked = match &network.across {
+            Across::Groups(tie) if network.pods.len() > 1 => Some(*tie),
+            Across::Groups(_) | Across::Torus(..) | Across::None => None,
+        };
+        let top = if network.cores.is_empty() && linked.is_none() { 0 } else { BAR + LINES };
         let (mut lines, mut boxes) = (Canvas::default(), Canvas::default());
         let (mut x, mut bottom) = (0, 0);
         let mut spine_tie = None;
         for (pod, picture) in blocks {
             let above = pod.and_then(|pod| {
-                let tie = uplink(self.topology, *pod.spines.first()?, &network.cores)?;
+                let tie = linked.or_else(|| uplink(self.topology, *pod.spines.first()?, &network.cores))?;
                 Some((tie, pod.spines.len()))
             });
             if let Some((tie, spines)) = above {
@@ -152,8 +168,16 @@ impl Cluster<'_> {
         }
         let width = x - BETWEEN;
         if top > 0 {
-            let title = format!("{} core switches", thousands(network.cores.len()));
-            let detail = self.up("each spine", spine_tie);
+            let (title, detail) = match linked {
+                Some(tie) => (
+                    format!("{} groups, each linked to every other", thousands(network.pods.len())),
+                    self.links(tie, "from each spine to those of other groups"),
+                ),
+                None => (
+                    format!("{} core switches", thousands(network.cores.len())),
+                    self.up("each spine", spine_tie),
+                ),
+            };
             self.bar(&mut boxes, Area::new(0, 0, width, BAR), &title, &detail, network.cores.first());
         }
         let mut canvas = lines;
@@ -163,10 +187,13 @@ impl Cluster<'_> {
 
     /// `32 × InfiniBand NDR 4x up from each leaf, 1600 GB/s`.
     fn up(&self, what: &str, tie: Option<Tie>) -> String {
-        tie.map_or_else(String::new, |tie| {
-            let links = bundle(self.topology.kind(tie.kind), tie.count);
-            format!("{links} up from {what}, {}", tie.rate)
-        })
+        tie.map_or_else(String::new, |tie| self.links(tie, &format!("up from {what}")))
+    }
+
+    /// `3 × InfiniBand NDR 4x to each neighbour, 150 GB/s`.
+    fn links(&self, tie: Tie, what: &str) -> String {
+        let links = bundle(self.topology.kind(tie.kind), tie.count);
+        format!("{links} {what}, {}", tie.rate)
     }
 
     /// A row of switches as one bar.
@@ -182,7 +209,11 @@ impl Cluster<'_> {
 
     /// The groups of a pod below its spines.
     fn pod(&self, pod: &Pod, shown: Vec<Shown>, legend: &mut Legend) -> Picture {
-        let top = if pod.spines.is_empty() { 0 } else { BAR + LINES };
+        let (grid, grid_tie) = match self.across {
+            Across::Torus(sizes, tie) => (Some(sizes), *tie),
+            Across::None | Across::Groups(_) => (None, None),
+        };
+        let top = if pod.spines.is_empty() && grid.is_none() { 0 } else { BAR + LINES };
         let (mut lines, mut boxes) = (Canvas::default(), Canvas::default());
         let (mut x, mut bottom, mut leaf_tie) = (0, 0, None);
         for shown in shown {
@@ -195,14 +226,16 @@ impl Cluster<'_> {
                 Shown::More { index, count } => {
                     let hosts: usize =
                         pod.groups[index..index + count].iter().map(|group| group.hosts.len()).sum();
-                    let text = format!("{} more groups", thousands(count));
+                    let single = pod.groups[index].leaves.len() == 1;
+                    let text = more(count, self.called(single));
                     let below = format!("{} hosts", thousands(hosts));
                     (None, ellipsis(&text, &below), Vec::new())
                 }
             };
-            let tie = group.and_then(|group| uplink(self.topology, *group.leaves.first()?, &pod.spines));
+            let up = |group: &Group| uplink(self.topology, *group.leaves.first()?, &pod.spines);
+            let tie = group.and_then(|group| grid_tie.or_else(|| up(group)));
             if let (Some(tie), Some(group)) = (tie, group) {
-                legend.note(self.topology, tie, "per leaf");
+                legend.note(self.topology, tie, if grid.is_some() { "to a neighbour" } else { "per leaf" });
                 let bundled = if leaves.len() == group.leaves.len() { 1 } else { group.leaves.len() as u64 };
                 let colour = colours(self.topology.kind(tie.kind).family).0;
                 let title = self.up("each leaf", Some(tie));
@@ -218,9 +251,19 @@ impl Cluster<'_> {
         }
         let width = x - BETWEEN;
         if top > 0 {
-            let title = format!("{} spine switches", thousands(pod.spines.len()));
-            let detail = self.up("each leaf", leaf_tie);
-            self.bar(&mut boxes, Area::new(0, 0, width, BAR), &title, &detail, pod.spines.first());
+            let (title, detail) = match (grid, leaf_tie) {
+                (Some(sizes), Some(tie)) => {
+                    (format!("Switches in {}", torus(sizes)), self.links(tie, "to each neighbour"))
+                }
+                (_, tie) => {
+                    let count = thousands(pod.spines.len());
+                    let separate = separate(self.topology)
+                        .map_or_else(String::new, |separate| format!(" of {}, not joined", separate.words()));
+                    (format!("{count} spine switches{separate}"), self.up("each leaf", tie))
+                }
+            };
+            let first = pod.spines.first().or(pod.groups[0].leaves.first());
+            self.bar(&mut boxes, Area::new(0, 0, width, BAR), &title, &detail, first);
         }
         let mut canvas = lines;
         canvas.place(&boxes, (0, 0));
@@ -254,7 +297,7 @@ impl Cluster<'_> {
 
     fn leaf_boxes(&self, canvas: &mut Canvas, group: &Group, areas: &[Area]) {
         let above = |leaf: NodeId| self.topology.links_from(leaf).any(|(_, link)| self.is_switch(link.to));
-        let single = group.leaves.len() == 1 && !above(group.leaves[0]);
+        let alone = !above(group.leaves[0]) || matches!(self.across, Across::Torus(..));
         let (colour, tint) = colours(LinkFamily::Network);
         for (area, leaf) in areas.iter().zip(&group.leaves) {
             let name = local_name(self.topology, *leaf);
@@ -262,9 +305,10 @@ impl Cluster<'_> {
             canvas.panel(*area, 6, tint, colour, format!("{name} {model}").trim());
             let number = self.topology.node(*leaf).number;
             let text = if areas.len() < group.leaves.len() {
-                format!("{} leaves", thousands(group.leaves.len()))
-            } else if single {
-                format!("switch {number}")
+                let switches = if alone { "switches" } else { "leaves" };
+                format!("{} {switches}", thousands(group.leaves.len()))
+            } else if alone {
+                if area.width < 60 { format!("S{number}") } else { format!("switch {number}") }
             } else if area.width < 60 {
                 format!("L{number}")
             } else {
@@ -272,6 +316,15 @@ impl Cluster<'_> {
             };
             let text = fit(&text, area.width - 2, NAME);
             canvas.text((area.centre(), area.y + 21), Anchor::Middle, NAME, &text);
+        }
+    }
+
+    /// What is counted below a bar: groups of hosts, or switches where each group has one.
+    fn called(&self, single: bool) -> &'static str {
+        match self.across {
+            Across::Torus(..) => "switch",
+            Across::Groups(_) if single => "leaf",
+            Across::Groups(_) | Across::None => "group",
         }
     }
 

@@ -1,0 +1,84 @@
+//! Folded Clos networks: leaves and spines, and pods of both below cores.
+
+use weft_catalogue::Network;
+
+use super::{Switches, Unfit, even_spread, join};
+use crate::build::Wire;
+use crate::graph::NodeId;
+
+/// Sizes of a folded Clos network, in switches and ports.
+pub(super) struct Clos {
+    /// Ports of a leaf that face spines.
+    up: usize,
+    /// Leaves of one pod; all of them when there are two tiers.
+    leaves_per_pod: usize,
+    spines_per_pod: usize,
+    pods: usize,
+    /// The third tier; absent for two.
+    core: Option<Core>,
+}
+
+/// The third tier: as many groups of switches as a pod has spines, each group joining the spines of one
+/// position in all pods.
+struct Core {
+    switches_per_group: usize,
+    /// Ports of a spine that face its group.
+    up: usize,
+}
+
+/// Ports of a switch that face down where `share` go down for each that goes up.
+pub(super) fn down_ports(option: &'static str, radix: usize, share: u16) -> Result<usize, Unfit> {
+    let share = usize::from(share);
+    let down = radix * share / (share + 1);
+    if share == 0 || down == 0 || down >= radix {
+        let reason = format!("a switch of {radix} ports cannot be oversubscribed {share}:1");
+        return Err(Unfit::new(option, reason));
+    }
+    Ok(down)
+}
+
+impl Clos {
+    pub fn new(design: &Network, leaves: usize) -> Result<Self, Unfit> {
+        let radix = usize::from(design.radix);
+        let up = radix - down_ports("oversubscription", radix, design.oversubscription)?;
+        if leaves <= radix {
+            let spines_per_pod = even_spread(leaves, up, radix);
+            return Ok(Self { up, leaves_per_pod: leaves, spines_per_pod, pods: 1, core: None });
+        }
+        // Three tiers: a pod has one spine for each uplink of a leaf, and as many leaves as a spine has ports down.
+        let leaves_per_pod = down_ports("spine-oversubscription", radix, design.spine_oversubscription)?;
+        let pods = leaves.div_ceil(leaves_per_pod);
+        if pods > radix {
+            let most = radix * leaves_per_pod;
+            let reason = format!(
+                "{leaves} leaves need more than three tiers of {radix}-port switches (at most {most})"
+            );
+            return Err(Unfit::new("", reason).hint("name switches of more ports: `leaf 128`"));
+        }
+        let core_up = radix - leaves_per_pod;
+        let core = Core { switches_per_group: even_spread(pods, core_up, radix), up: core_up };
+        Ok(Self { up, leaves_per_pod, spines_per_pod: up, pods, core: Some(core) })
+    }
+
+    pub fn has_core(&self) -> bool {
+        self.core.is_some()
+    }
+
+    /// Adds the tiers above `leaves`.
+    pub fn lay(&self, switches: &mut Switches<'_, '_>, leaves: &[NodeId], wire: Wire) {
+        let spines = switches.add(self.spines_per_pod * self.pods);
+        for (pod_leaves, pod_spines) in
+            leaves.chunks(self.leaves_per_pod).zip(spines.chunks(self.spines_per_pod))
+        {
+            join(switches, pod_leaves, pod_spines, self.up, wire);
+        }
+        if let Some(core) = &self.core {
+            let cores = switches.add(core.switches_per_group * self.spines_per_pod);
+            for pod_spines in spines.chunks(self.spines_per_pod) {
+                for (spine, group) in pod_spines.iter().zip(cores.chunks(core.switches_per_group)) {
+                    join(switches, &[*spine], group, core.up, wire);
+                }
+            }
+        }
+    }
+}
