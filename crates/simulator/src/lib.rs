@@ -7,6 +7,7 @@
 mod critical;
 pub mod engine;
 mod folded;
+pub mod machine;
 mod player;
 mod router;
 mod session;

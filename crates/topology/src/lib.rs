@@ -28,6 +28,8 @@ pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind
 pub use grid::Grid;
 pub use island::{Islands, fabric_islands, islands};
 pub use overlay::{Health, Overlay};
+pub use weft_catalogue::LinkFamily;
+
 pub use route::{Hop, Route, route, widest};
 pub use separate::{Separate, separate};
 pub use subnet::{

@@ -1,0 +1,93 @@
+//! Which NIC a GPU talks over.
+
+use std::collections::BTreeMap;
+
+use weft_collective::Rank;
+use weft_topology::{LinkFamily, NodeId, NodeKind, Topology, route};
+
+/// The NIC of each rank.
+#[derive(Debug, Clone)]
+pub struct Exits(Vec<Option<NodeId>>);
+
+/// The devices of a host, by number.
+#[derive(Debug, Clone, Default)]
+struct Host {
+    gpus: Vec<NodeId>,
+    nics: Vec<NodeId>,
+}
+
+impl Exits {
+    /// Each GPU's nearest NIC that is on a network: the fewest links away, then the fastest way. GPUs that are as near
+    /// to the same NICs take them in turn, as NCCL does. Hosts with as many GPUs and NICs are taken to be alike.
+    pub fn new(topology: &Topology, gpus: &[NodeId]) -> Self {
+        let mut hosts: BTreeMap<Option<u32>, Host> = BTreeMap::new();
+        for (id, node) in topology.nodes() {
+            let host = hosts.entry(node.host).or_default();
+            match node.kind {
+                NodeKind::Gpu => host.gpus.push(id),
+                NodeKind::Nic if on_network(topology, id) => host.nics.push(id),
+                NodeKind::Nic
+                | NodeKind::Cpu
+                | NodeKind::Memory
+                | NodeKind::HostBridge
+                | NodeKind::PcieSwitch
+                | NodeKind::GpuSwitch
+                | NodeKind::NetworkSwitch => {}
+            }
+        }
+        let mut known: BTreeMap<(usize, usize), Vec<Option<usize>>> = BTreeMap::new();
+        let mut of_gpu: BTreeMap<NodeId, NodeId> = BTreeMap::new();
+        for host in hosts.values() {
+            let shape = (host.gpus.len(), host.nics.len());
+            let chosen = known.entry(shape).or_insert_with(|| host.choose(topology));
+            let pairs = host.gpus.iter().zip(chosen);
+            of_gpu.extend(pairs.filter_map(|(gpu, nic)| Some((*gpu, host.nics[(*nic)?]))));
+        }
+        Self(gpus.iter().map(|gpu| of_gpu.get(gpu).copied()).collect())
+    }
+
+    /// The NIC of a rank; `None` where its host has none on a network.
+    pub fn of(&self, rank: Rank) -> Option<NodeId> {
+        self.0.get(rank.index()).copied().flatten()
+    }
+}
+
+impl Host {
+    /// For each GPU the position of its NIC.
+    fn choose(&self, topology: &Topology) -> Vec<Option<usize>> {
+        let mut turns: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+        let mut chosen = Vec::new();
+        for gpu in &self.gpus {
+            let nearest = self.nearest(topology, *gpu);
+            let turn = turns.entry(nearest.clone()).or_default();
+            chosen.push(nearest.get(*turn % nearest.len().max(1)).copied());
+            *turn += 1;
+        }
+        chosen
+    }
+
+    /// The positions of the NICs that are nearest to a GPU.
+    fn nearest(&self, topology: &Topology, gpu: NodeId) -> Vec<usize> {
+        let distances: Vec<_> = self
+            .nics
+            .iter()
+            .enumerate()
+            .filter_map(|(index, nic)| {
+                let way = route(topology, gpu, *nic)?;
+                Some((way.hops.len(), std::cmp::Reverse(way.rate), index))
+            })
+            .collect();
+        let Some(best) = distances.iter().map(|(hops, rate, _)| (*hops, *rate)).min() else {
+            return Vec::new();
+        };
+        distances
+            .iter()
+            .filter(|(hops, rate, _)| (*hops, *rate) == best)
+            .map(|(_, _, index)| *index)
+            .collect()
+    }
+}
+
+fn on_network(topology: &Topology, nic: NodeId) -> bool {
+    topology.links_from(nic).any(|(_, link)| topology.family(link) == LinkFamily::Network)
+}

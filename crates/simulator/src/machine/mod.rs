@@ -1,0 +1,240 @@
+//! A topology as a network of the engine: each half-link is a resource, each pair of GPUs has a path.
+
+mod choice;
+mod exits;
+mod terrain;
+mod ways;
+
+use std::collections::BTreeMap;
+
+use weft_base::{Rate, Span};
+use weft_collective::{Rank, Ranks};
+use weft_topology::{LinkId, NodeId, NodeKind, Topology, route};
+
+use crate::engine::{Engine, PathId, ResourceId, Use};
+use crate::router::Router;
+
+pub use choice::Choice;
+pub use exits::Exits;
+pub use terrain::terrain;
+use ways::Ways;
+
+/// What the topology does not say of a model.
+pub trait Facts {
+    /// What a switch of that model adds to a way.
+    fn switch_latency(&self, model: &str) -> Span;
+    /// Whether a switch of that model adds numbers and copies flows.
+    fn reduces(&self, model: &str) -> bool;
+}
+
+/// How messages cross a network, besides which way they go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Carriage {
+    /// Bytes on a network link for each byte of a message: headers, and what is sent again.
+    pub weight: f64,
+    /// The most that one message reaches across a network.
+    pub cap: Option<Rate>,
+    /// What the hosts at both ends add to each message.
+    pub latency: Span,
+}
+
+impl Carriage {
+    /// Nothing but the bytes of the message.
+    pub const BARE: Self = Self { weight: 1.0, cap: None, latency: Span::ZERO };
+}
+
+/// GPUs of a topology as ranks, and the ways between them.
+pub struct Machine<'t> {
+    topology: &'t Topology,
+    facts: &'t dyn Facts,
+    gpus: Vec<NodeId>,
+    first: usize,
+    exits: Exits,
+    ways: Ways<'t>,
+    choice: Choice,
+    carriage: Carriage,
+    /// Ways within a host or a rack, by GPUs and NICs.
+    inside: BTreeMap<(NodeId, NodeId), Option<Inside>>,
+}
+
+/// A way that no network switch is on.
+#[derive(Debug, Clone)]
+struct Inside {
+    uses: Vec<Use>,
+    latency: Span,
+}
+
+/// Adds a resource for each half-link of a topology, in the order of their ids, and gives the first.
+pub fn add_links(engine: &mut Engine, topology: &Topology) -> ResourceId {
+    let first = ResourceId::new(engine.resources());
+    for (_, link) in topology.links() {
+        engine.add_resource(link.capacity);
+    }
+    first
+}
+
+impl<'t> Machine<'t> {
+    /// `gpus` as ranks, in that order, on links that begin at resource `first`.
+    pub fn new(
+        topology: &'t Topology,
+        facts: &'t dyn Facts,
+        first: ResourceId,
+        gpus: Vec<NodeId>,
+        (choice, carriage): (Choice, Carriage),
+    ) -> Self {
+        let exits = Exits::new(topology, &gpus);
+        Self {
+            topology,
+            facts,
+            gpus,
+            first: first.index(),
+            exits,
+            ways: Ways::new(topology),
+            choice,
+            carriage,
+            inside: BTreeMap::new(),
+        }
+    }
+
+    /// The resource of a half-link.
+    pub fn resource(&self, link: LinkId) -> ResourceId {
+        ResourceId::new(self.first + link.index())
+    }
+
+    /// The half-link of a resource; `None` where it is none of this topology's.
+    pub fn link(&self, resource: ResourceId) -> Option<LinkId> {
+        let index = resource.index().checked_sub(self.first)?;
+        self.topology.links().nth(index).map(|(link, _)| link)
+    }
+
+    /// The way between two nodes without network switches, remembered.
+    fn inside(&mut self, from: NodeId, to: NodeId) -> Option<Inside> {
+        if let Some(known) = self.inside.get(&(from, to)) {
+            return known.clone();
+        }
+        let found = self.find_inside(from, to);
+        self.inside.insert((from, to), found.clone());
+        found
+    }
+
+    fn find_inside(&self, from: NodeId, to: NodeId) -> Option<Inside> {
+        let found = route(self.topology, from, to)?;
+        let mut inside = Inside { uses: Vec::new(), latency: found.latency };
+        for hop in &found.hops {
+            let node = self.topology.link(*hop.links.first()?).to;
+            if self.topology.node(node).kind == NodeKind::NetworkSwitch {
+                return None;
+            }
+            inside.latency = inside.latency + self.switching(node);
+            for link in &hop.links {
+                // Links side by side share a message by what they carry.
+                let share = self.topology.link(*link).capacity.as_gigabytes() / hop.rate.as_gigabytes();
+                inside.uses.push(Use { resource: self.resource(*link), weight: share });
+            }
+        }
+        Some(inside)
+    }
+
+    fn switching(&self, node: NodeId) -> Span {
+        match self.topology.node(node).kind {
+            NodeKind::PcieSwitch | NodeKind::GpuSwitch | NodeKind::NetworkSwitch => {
+                self.topology.model(node).map_or(Span::ZERO, |model| self.facts.switch_latency(model))
+            }
+            NodeKind::Gpu | NodeKind::Nic | NodeKind::Cpu | NodeKind::Memory | NodeKind::HostBridge => {
+                Span::ZERO
+            }
+        }
+    }
+
+    /// The way over the network: out of the sender's NIC, in at the receiver's.
+    fn across(&mut self, from: Rank, to: Rank, channel: u16) -> Option<Inside> {
+        let (out, back) = (self.exits.of(from)?, self.exits.of(to)?);
+        let mut way = self.inside(self.gpus[from.index()], out)?;
+        let crossing = choice::Crossing { from: out, to: back, channel };
+        let (links, switches) = self.ways.over(self.choice, crossing)?;
+        for (link, share) in links {
+            let resource = self.resource(link);
+            way.uses.push(Use { resource, weight: share * self.carriage.weight });
+        }
+        for switch in &switches {
+            way.latency = way.latency + self.switching(*switch);
+        }
+        way.latency = way.latency + self.ways.latency(out, back) + self.carriage.latency;
+        let end = self.inside(back, self.gpus[to.index()])?;
+        way.uses.extend(end.uses);
+        way.latency = way.latency + end.latency;
+        Some(way)
+    }
+
+    /// The switches that join all ranks of a group directly and can add and copy.
+    fn adding_switches(&self, ranks: Ranks) -> Vec<NodeId> {
+        let joins = |switch: NodeId| {
+            let reduces = self.topology.model(switch).is_some_and(|model| self.facts.reduces(model));
+            reduces
+                && ranks.iter().all(|rank| {
+                    let gpu = self.gpus.get(rank.index());
+                    gpu.is_some_and(|gpu| self.topology.links_from(*gpu).any(|(_, link)| link.to == switch))
+                })
+        };
+        let Some(first) = self.gpus.get(ranks.first.index()) else { return Vec::new() };
+        let mut found: Vec<NodeId> =
+            self.topology.links_from(*first).map(|(_, link)| link.to).filter(|node| joins(*node)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Links of all ranks of a group to or from the switches that join them, each with its share of a message.
+    fn star(
+        &self,
+        ranks: impl Iterator<Item = Rank>,
+        switches: &[NodeId],
+        upwards: bool,
+    ) -> (Vec<Use>, Span) {
+        let (mut uses, mut latency) = (Vec::new(), Span::ZERO);
+        for gpu in ranks.filter_map(|rank| self.gpus.get(rank.index())) {
+            let ports: Vec<(LinkId, Rate)> = self
+                .topology
+                .links_from(*gpu)
+                .filter(|(_, link)| switches.contains(&link.to))
+                .map(|(id, link)| (if upwards { id } else { link.twin }, link.capacity))
+                .collect();
+            let total: Rate = ports.iter().map(|(_, rate)| *rate).sum();
+            for (link, rate) in ports {
+                latency = latency.max(self.topology.link(link).latency);
+                let weight = rate.as_gigabytes() / total.as_gigabytes();
+                uses.push(Use { resource: self.resource(link), weight });
+            }
+        }
+        (uses, latency)
+    }
+}
+
+impl Router for Machine<'_> {
+    fn path(&mut self, engine: &mut Engine, from: Rank, to: Rank, channel: u16) -> Option<PathId> {
+        let (a, b) = (*self.gpus.get(from.index())?, *self.gpus.get(to.index())?);
+        if let Some(way) = self.inside(a, b) {
+            return Some(engine.add_path(&way.uses, way.latency, None));
+        }
+        let way = self.across(from, to, channel)?;
+        Some(engine.add_path(&way.uses, way.latency, self.carriage.cap))
+    }
+
+    fn multicast(&mut self, engine: &mut Engine, from: Rank, to: Ranks) -> Option<PathId> {
+        let switches = self.adding_switches(to);
+        let switching = self.switching(*switches.first()?);
+        let (mut uses, up) = self.star(std::iter::once(from), &switches, true);
+        let (down, back) = self.star(to.iter().filter(|rank| *rank != from), &switches, false);
+        uses.extend(down);
+        Some(engine.add_path(&uses, up + switching + back, None))
+    }
+
+    fn reduction(&mut self, engine: &mut Engine, to: Rank, of: Ranks) -> Option<PathId> {
+        let switches = self.adding_switches(of);
+        let switching = self.switching(*switches.first()?);
+        let (mut uses, up) = self.star(of.iter().filter(|rank| *rank != to), &switches, true);
+        let (down, back) = self.star(std::iter::once(to), &switches, false);
+        uses.extend(down);
+        Some(engine.add_path(&uses, up + switching + back, None))
+    }
+}

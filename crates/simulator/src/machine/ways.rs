@@ -1,0 +1,153 @@
+//! The shortest ways over a network, from NIC to NIC.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use weft_base::Span;
+use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology};
+
+use super::choice::{Choice, Crossing};
+
+/// Distances over network links, for each destination that was asked for.
+pub(super) struct Ways<'t> {
+    topology: &'t Topology,
+    /// By the switches to which the destination is attached: links from each node to it.
+    to: BTreeMap<Vec<NodeId>, Vec<u16>>,
+    /// The number of each NIC among those on the network.
+    numbers: BTreeMap<NodeId, usize>,
+}
+
+/// Links, each with its part of a message.
+type Shares = Vec<(LinkId, f64)>;
+
+/// No way leads there.
+const NONE: u16 = u16::MAX;
+
+impl<'t> Ways<'t> {
+    pub fn new(topology: &'t Topology) -> Self {
+        let numbers =
+            topology.of_kind(NodeKind::Nic).enumerate().map(|(number, nic)| (nic, number)).collect();
+        Self { topology, to: BTreeMap::new(), numbers }
+    }
+
+    /// The links of a message with its share on each, and the switches that it passes one after the other (of those
+    /// side by side the first); `None` where no way leads there.
+    pub fn over(&mut self, choice: Choice, crossing: Crossing) -> Option<(Shares, Vec<NodeId>)> {
+        let (mut links, mut switches) = (Vec::new(), Vec::new());
+        let mut front: BTreeMap<NodeId, f64> = BTreeMap::from([(crossing.from, 1.0)]);
+        let mut below = 1;
+        while !front.contains_key(&crossing.to) {
+            if front.is_empty() {
+                return None;
+            }
+            let mut next: BTreeMap<NodeId, f64> = BTreeMap::new();
+            let mut widest = 1;
+            for (node, share) in front {
+                let onwards = self.next(node, crossing.to);
+                widest = widest.max(onwards.len());
+                for (link, part) in self.choose(choice, crossing, node, &onwards, below) {
+                    links.push((link, share * part));
+                    *next.entry(self.topology.link(link).to).or_insert(0.0) += share * part;
+                }
+            }
+            below *= widest;
+            front = next;
+            let switch = front.keys().next().filter(|node| **node != crossing.to);
+            switches.extend(switch);
+        }
+        Some((links, switches))
+    }
+
+    /// What one way takes over its links.
+    pub fn latency(&mut self, from: NodeId, to: NodeId) -> Span {
+        let (mut node, mut latency) = (from, Span::ZERO);
+        while node != to {
+            let Some(link) = self.next(node, to).first().copied() else { break };
+            latency = latency + self.topology.link(link).latency;
+            node = self.topology.link(link).to;
+        }
+        latency
+    }
+
+    /// Which of the links that lead on are taken, and with which part.
+    fn choose(
+        &self,
+        choice: Choice,
+        crossing: Crossing,
+        node: NodeId,
+        onwards: &[LinkId],
+        below: usize,
+    ) -> Shares {
+        let one = |index: usize| onwards.get(index).map(|link| (*link, 1.0)).into_iter().collect();
+        let carries = |link: LinkId| self.topology.link(link).capacity.as_gigabytes();
+        let parts = |weight: &dyn Fn(LinkId) -> f64| {
+            let total: f64 = onwards.iter().map(|link| weight(*link)).sum();
+            onwards.iter().map(|link| (*link, weight(*link) / total)).collect()
+        };
+        let count = onwards.len().max(1);
+        match choice {
+            Choice::ByDestination => {
+                let number = self.numbers.get(&crossing.to).copied().unwrap_or(0);
+                one(number / below % count)
+            }
+            Choice::Hash { seed } => {
+                let hash = crossing.hash(seed, node) % (count as u64);
+                one(usize::try_from(hash).unwrap_or(0))
+            }
+            Choice::Spray => parts(&|_| 1.0),
+            Choice::Adaptive => parts(&carries),
+        }
+    }
+
+    /// The links of a node that lead to `to` by a shortest way, in order.
+    fn next(&mut self, node: NodeId, to: NodeId) -> Vec<LinkId> {
+        let topology = self.topology;
+        let direct = |link: LinkId| topology.link(link).to == to;
+        let network = |(id, link): (LinkId, &weft_topology::Link)| {
+            (topology.family(link) == LinkFamily::Network && link.capacity > weft_base::Rate::ZERO)
+                .then_some(id)
+        };
+        let out: Vec<LinkId> = topology.links_from(node).filter_map(network).collect();
+        let last: Vec<LinkId> = out.iter().copied().filter(|link| direct(*link)).collect();
+        if !last.is_empty() {
+            return last;
+        }
+        let distances = self.distances(to);
+        let distance = |link: LinkId| distances[topology.link(link).to.index()];
+        let Some(nearest) = out.iter().map(|link| distance(*link)).min().filter(|near| *near != NONE) else {
+            return Vec::new();
+        };
+        out.into_iter().filter(|link| distance(*link) == nearest).collect()
+    }
+
+    fn distances(&mut self, to: NodeId) -> &[u16] {
+        let topology = self.topology;
+        let attached: Vec<NodeId> = topology
+            .links_from(to)
+            .filter(|(_, link)| topology.family(link) == LinkFamily::Network)
+            .map(|(_, link)| link.to)
+            .collect();
+        self.to.entry(attached.clone()).or_insert_with(|| search(topology, attached))
+    }
+}
+
+/// Links from each switch to the nearest of `ends`.
+fn search(topology: &Topology, ends: Vec<NodeId>) -> Vec<u16> {
+    let mut distances = vec![NONE; topology.nodes().len()];
+    for end in &ends {
+        distances[end.index()] = 0;
+    }
+    let mut open = VecDeque::from(ends);
+    while let Some(node) = open.pop_front() {
+        let next = distances[node.index()] + 1;
+        for (_, link) in topology.links_from(node) {
+            // NICs do not forward, so that only switches are on the way.
+            let on_network = topology.family(link) == LinkFamily::Network
+                && topology.node(link.to).kind == NodeKind::NetworkSwitch;
+            if on_network && distances[link.to.index()] == NONE {
+                distances[link.to.index()] = next;
+                open.push_back(link.to);
+            }
+        }
+    }
+    distances
+}
