@@ -60,7 +60,7 @@ pub enum Unsuitable {
 }
 
 /// All algorithms, in the order of the documentation.
-pub const ALGORITHMS: &[&dyn Algorithm] = &[&algorithms::Ring];
+pub const ALGORITHMS: &[&dyn Algorithm] = &[&algorithms::Ring, &algorithms::Synthesised];
 
 /// The algorithm of that name.
 pub fn algorithm(name: &str) -> Option<&'static dyn Algorithm> {

@@ -75,4 +75,14 @@ impl Graph {
         }
         degrees
     }
+
+    /// Whether every rank has a way to every other.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.reaches_all_ranks(0) && self.reversed().reaches_all_ranks(0)
+    }
+
+    /// Whether there is a way from `root` to every rank.
+    pub(crate) fn reaches_all_ranks(&self, root: usize) -> bool {
+        self.ranks == 0 || self.network(1, 0).reached(root)[..self.ranks].iter().all(|reached| *reached)
+    }
 }

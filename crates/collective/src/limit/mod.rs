@@ -15,6 +15,8 @@ mod tests;
 use std::cmp::Ordering;
 
 pub use cut::Cut;
+pub(crate) use gather::gather;
+pub(crate) use one::spread;
 
 use crate::graph::Graph;
 use crate::{Collective, Rank, Terrain};

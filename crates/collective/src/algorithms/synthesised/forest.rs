@@ -1,0 +1,149 @@
+//! From a graph to trees: how many, how fast, and over which ways.
+
+use super::pack::pack;
+use super::split::Wiring;
+use crate::graph::{Graph, Way};
+use crate::limit::{Fraction, common_divisor, gather, spread};
+
+/// Trees that spread data from their roots to all ranks, all at the same rate and all at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forest {
+    /// Trees of each root.
+    pub trees_per_root: usize,
+    /// What all trees of one root spread together, in the terrain's unit of capacity.
+    pub rate_in_units: Fraction,
+    /// The trees, root after root.
+    pub trees: Vec<Tree>,
+}
+
+/// One tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    /// Where it begins.
+    pub root: usize,
+    /// The ways from rank to rank, each after the one that leads to its beginning: the vertices along it, which are
+    /// switches but for the ends.
+    pub hops: Vec<Vec<usize>>,
+}
+
+/// Trees of all roots together. More would need more threads than machines have.
+pub(super) const MOST_TREES: u128 = 512;
+
+/// What a capacity is multiplied by before it is made smaller by a part of it.
+const FINER: u128 = 1 << 10;
+
+impl Forest {
+    /// The best forest from all ranks or from one; `None` where some rank cannot be reached.
+    pub(super) fn grow(graph: &Graph, root: Option<usize>) -> Option<Self> {
+        let roots: Vec<usize> = root.map_or_else(|| (0..graph.ranks).collect(), |root| vec![root]);
+        if graph.ranks == 1 {
+            let tree = Tree { root: 0, hops: Vec::new() };
+            return Some(Self { trees_per_root: 1, rate_in_units: Fraction::default(), trees: vec![tree] });
+        }
+        let (graph, finer) = balanced(graph);
+        let rate = match root {
+            Some(root) => Fraction::new(spread(&graph, root).0, 1),
+            None => gather(&graph).rate(),
+        };
+        if rate.numerator == 0 {
+            return None;
+        }
+        let most = (MOST_TREES / roots.len() as u128).max(1);
+        let scaled = exact(&graph, rate, most).or_else(|| nearly(&graph, rate, &roots, most))?;
+        let mut wiring = Wiring::new(&scaled.graph, &roots, scaled.trees_per_root);
+        wiring.take_switches_out();
+        let batches = pack(&wiring, &roots, scaled.trees_per_root)?;
+        let mut trees = Vec::new();
+        for batch in &batches {
+            for _ in 0..batch.count {
+                let hops = batch.edges.iter().map(|&(from, to)| wiring.take_one(from, to));
+                trees.push(Tree { root: batch.root, hops: hops.collect::<Option<_>>()? });
+            }
+        }
+        let Fraction { numerator, denominator } = scaled.rate;
+        Some(Self {
+            trees_per_root: usize::try_from(scaled.trees_per_root).ok()?,
+            rate_in_units: Fraction::new(numerator, denominator * finer),
+            trees,
+        })
+    }
+}
+
+/// A graph whose capacities count trees.
+struct Scaled {
+    graph: Graph,
+    trees_per_root: u128,
+    /// What all trees of a root spread together.
+    rate: Fraction,
+}
+
+/// The least number of trees that reach the rate exactly, if that is at most `most`.
+fn exact(graph: &Graph, rate: Fraction, most: u128) -> Option<Scaled> {
+    let common = graph.edges.iter().fold(rate.numerator, |common, way| common_divisor(common, way.capacity));
+    let trees_per_root = rate.numerator / common;
+    let scaled = |capacity: u128| capacity * rate.denominator / common;
+    (trees_per_root <= most).then(|| Scaled { graph: mapped(graph, scaled), trees_per_root, rate })
+}
+
+/// A number of trees that nearly reaches the rate: capacities are rounded down to whole trees, and trees are made
+/// larger in steps of 1/256 until they are so few that all fit.
+fn nearly(graph: &Graph, rate: Fraction, roots: &[usize], most: u128) -> Option<Scaled> {
+    let scaled = |trees: u128, steps: u128| -> Option<Scaled> {
+        // Trees of the rate / trees / (1 + steps / 256).
+        let (above, below) = (trees * rate.denominator * (256 + steps), rate.numerator * 256);
+        let graph = balanced_down(mapped(graph, |capacity| capacity * above / below));
+        let holds = Wiring::new(&graph, roots, trees).missing().is_none();
+        let rate = Fraction::new(rate.numerator * 256, rate.denominator * (256 + steps));
+        holds.then_some(Scaled { graph, trees_per_root: trees, rate })
+    };
+    let mut best: Option<(u128, Scaled)> = None;
+    for trees in [most, most * 3 / 4, most / 2, most * 3 / 8, most / 4].into_iter().filter(|trees| *trees > 0)
+    {
+        let mut high =
+            (1..=32).map(|doubling| 1_u128 << doubling).find(|steps| scaled(trees, *steps).is_some())?;
+        let mut low = 0;
+        while low < high {
+            let middle = u128::midpoint(low, high);
+            if scaled(trees, middle).is_some() { high = middle } else { low = middle + 1 }
+        }
+        if best.as_ref().is_none_or(|(steps, _)| high <= *steps)
+            && let Some(found) = scaled(trees, high)
+        {
+            best = Some((high, found));
+        }
+    }
+    best.map(|(_, scaled)| scaled)
+}
+
+fn mapped(graph: &Graph, capacity: impl Fn(u128) -> u128) -> Graph {
+    let way = |way: &Way| Way { capacity: capacity(way.capacity), ..*way };
+    Graph::new(graph.ranks, graph.vertices, graph.edges.iter().map(way).collect())
+}
+
+/// The graph, in which no switch sends more than it gets, and what its capacities were multiplied by. A switch that
+/// does not copy cannot send more; what leaves it is made less, each edge by the same part, which need not be the
+/// best choice. Wherever links carry the same both ways, nothing changes.
+fn balanced(graph: &Graph) -> (Graph, u128) {
+    if is_balanced(graph) {
+        return (graph.clone(), 1);
+    }
+    (balanced_down(mapped(graph, |capacity| capacity * FINER)), FINER)
+}
+
+fn is_balanced(graph: &Graph) -> bool {
+    graph.degrees()[graph.ranks..].iter().all(|(leaving, entering)| leaving <= entering)
+}
+
+fn balanced_down(mut graph: Graph) -> Graph {
+    while !is_balanced(&graph) {
+        let degrees = graph.degrees();
+        let less = |way: &Way| {
+            let (leaving, entering) = degrees[way.from];
+            let sends_more = way.from >= graph.ranks && leaving > entering;
+            let capacity = if sends_more { way.capacity * entering / leaving } else { way.capacity };
+            Way { capacity, ..*way }
+        };
+        graph = Graph::new(graph.ranks, graph.vertices, graph.edges.iter().map(less).collect());
+    }
+    graph
+}

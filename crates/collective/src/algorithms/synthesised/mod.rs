@@ -1,0 +1,122 @@
+//! A schedule made for the terrain: spanning trees packed so densely that the narrowest cut is always busy.
+//!
+//! ForestColl (arXiv:2402.06787): the tightest cut gives the rate; capacities are counted in trees of that rate;
+//! switches are taken out by splitting edges; trees are packed into what is left. All-gather and broadcast send along
+//! the trees, reduce-scatter and reduce against them in the graph turned around, all-reduce does both.
+
+mod forest;
+mod pack;
+mod schedule;
+mod split;
+#[cfg(test)]
+mod tests;
+
+pub use forest::{Forest, Tree};
+
+use crate::graph::Graph;
+use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable};
+use schedule::Schedule;
+
+/// Packed spanning trees. The cost of a plan grows about with the fifth power of the ranks: as many maximum flows as
+/// trees have edges together, each over all pairs of ranks.
+#[derive(Debug, Clone, Copy)]
+pub struct Synthesised;
+
+/// Ranks beyond which it takes too long to pack.
+const MOST_RANKS: u32 = 32;
+
+impl Algorithm for Synthesised {
+    fn name(&self) -> &'static str {
+        "synthesised"
+    }
+
+    fn title(&self) -> &'static str {
+        "spanning trees packed into the terrain's graph, up to 32 ranks; bandwidth-optimal on any (ForestColl, \
+         arXiv:2402.06787; Edmonds, 1973)"
+    }
+
+    fn collectives(&self) -> &'static [Collective] {
+        &[
+            Collective::AllReduce,
+            Collective::AllGather,
+            Collective::ReduceScatter,
+            Collective::Broadcast,
+            Collective::Reduce,
+        ]
+    }
+
+    fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
+        let (algorithm, ranks) = (self.name(), terrain.ranks());
+        let lacks = |needs| Err(Unsuitable::Terrain { algorithm, needs });
+        if !self.collectives().contains(&call.collective) {
+            return Err(Unsuitable::Collective { algorithm, collective: call.collective });
+        }
+        if ranks == 0 || ranks > MOST_RANKS {
+            return Err(Unsuitable::Ranks { algorithm, needs: "at least 1 and at most 32 ranks", ranks });
+        }
+        if call.root.get() >= ranks {
+            return lacks("a root that is one of the ranks");
+        }
+        if ranks > 1 && terrain.edges().is_empty() {
+            return lacks("a terrain whose graph is known");
+        }
+        let graph = Graph::of(terrain);
+        let root = call.root.index();
+        match call.collective {
+            Collective::Broadcast if !graph.reaches_all_ranks(root) => {
+                lacks("a way from the root to every rank")
+            }
+            Collective::Reduce if !graph.reversed().reaches_all_ranks(root) => {
+                lacks("a way from every rank to the root")
+            }
+            Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter
+                if !graph.is_connected() =>
+            {
+                lacks("a way from every rank to every other")
+            }
+            Collective::AllReduce
+            | Collective::AllGather
+            | Collective::ReduceScatter
+            | Collective::Broadcast
+            | Collective::Reduce
+            | Collective::AllToAll
+            | Collective::SendRecv
+            | Collective::Barrier => Ok(()),
+        }
+    }
+
+    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+        if self.suits(call, terrain).is_err() {
+            return Plan::empty(terrain.ranks());
+        }
+        // Connected graphs have trees; were there none, a plan that does nothing is better than half of one.
+        self.planned(call, terrain).unwrap_or_else(|| Plan::empty(terrain.ranks()))
+    }
+}
+
+impl Synthesised {
+    fn planned(self, call: &Call, terrain: &Terrain) -> Option<Plan> {
+        let spreads =
+            matches!(call.collective, Collective::AllReduce | Collective::AllGather | Collective::Broadcast);
+        let adding = if call.collective.reduces() { Some(self.adding(call, terrain)?) } else { None };
+        let spreading = if spreads { Some(self.spreading(call, terrain)?) } else { None };
+        let schedule = Schedule { call, ranks: terrain.ranks() as usize, adding, spreading };
+        Some(schedule.program().into_plan())
+    }
+
+    /// The trees along which data are spread: from the root of a broadcast, otherwise from all ranks. `None` where
+    /// some rank cannot be reached.
+    pub fn spreading(self, call: &Call, terrain: &Terrain) -> Option<Forest> {
+        Forest::grow(&Graph::of(terrain), root(call))
+    }
+
+    /// The trees against which sums are made, to the root of a reduce, otherwise to all ranks. Hops are written from
+    /// the root outwards, data go the other way.
+    pub fn adding(self, call: &Call, terrain: &Terrain) -> Option<Forest> {
+        Forest::grow(&Graph::of(terrain).reversed(), root(call))
+    }
+}
+
+fn root(call: &Call) -> Option<usize> {
+    matches!(call.collective, Collective::Broadcast | Collective::Reduce).then(|| call.root.index())
+}
