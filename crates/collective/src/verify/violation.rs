@@ -63,8 +63,8 @@ pub enum Violation {
         /// How many there are.
         blocks: u32,
     },
-    /// A slice counts its chunks modulo 0, or has runs of no chunk.
-    #[error("{at} has a slice with `wrap` or `run` 0")]
+    /// A slice counts its chunks modulo 0, has runs of no chunk, or more chunks than there are blocks.
+    #[error("{at} has a slice with `wrap` or `run` 0, or with more chunks than its buffer has blocks")]
     Malformed {
         /// Where.
         at: Place,
