@@ -47,8 +47,14 @@ impl PathId {
 }
 
 impl FlowId {
-    pub(super) const fn new(slot: usize, generation: u32) -> Self {
-        Self { slot: narrow(slot), generation }
+    pub(super) const fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+    pub(super) const fn slot(self) -> u32 {
+        self.slot
+    }
+    pub(super) const fn generation(self) -> u32 {
+        self.generation
     }
     /// Its place among the flows that are under way; the place is used again once the flow has ended.
     pub const fn index(self) -> usize {

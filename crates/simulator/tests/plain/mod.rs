@@ -1,10 +1,14 @@
-//! The engine as plainly as it can be written: at each time, all rates are found from scratch.
+//! The engine as plainly as it can be written, as an oracle: at each time, all rates are found from scratch.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::collections::BTreeSet;
 
 use weft_base::{Bytes, Rate, Span, Time};
 
-use super::types::{Event, EventKind, FlowId, PathId, ResourceId, Tag, Use};
+use weft_simulator::{Event, EventKind, PathId, ResourceId, Tag, Use};
+
+/// A flow of the plain engine, by number.
+pub type FlowId = usize;
 
 struct Path {
     uses: Vec<Use>,
@@ -24,7 +28,7 @@ struct Flow {
 
 /// Flows over shared resources in virtual time.
 #[derive(Default)]
-pub struct Engine {
+pub struct Plain {
     now: u64,
     capacities: Vec<f64>,
     carried: Vec<f64>,
@@ -54,7 +58,7 @@ fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
-impl Engine {
+impl Plain {
     /// An engine at time zero, with nothing in it.
     pub fn new() -> Self {
         Self::default()
@@ -73,32 +77,6 @@ impl Engine {
         first
     }
 
-    /// How many resources there are.
-    pub fn resources(&self) -> usize {
-        self.capacities.len()
-    }
-
-    /// What a resource carries, used or not.
-    pub fn capacity(&self, resource: ResourceId) -> Rate {
-        Rate::bytes_per_second(whole(self.capacities[resource.index()]))
-    }
-
-    /// What a path uses.
-    pub fn uses(&self, path: PathId) -> &[Use] {
-        &self.paths[path.index()].uses
-    }
-
-    /// How long a flow takes on a path that it shares with no other; `None` where that carries nothing.
-    pub fn alone(&self, path: PathId, bytes: Bytes) -> Option<Span> {
-        let path = &self.paths[path.index()];
-        let share = |used: &Use| self.capacities[used.resource.index()] / used.weight;
-        let rate = path.uses.iter().map(share).fold(path.cap, f64::min);
-        if rate <= 0.0 {
-            return None;
-        }
-        Some(Span::picoseconds(path.latency + whole(bytes.as_f64() / rate * 1e12)))
-    }
-
     /// Adds a path. A resource that is named twice counts with the sum of its weights. `cap` bounds each flow alone.
     pub fn add_path(&mut self, uses: &[Use], latency: Span, cap: Option<Rate>) -> PathId {
         let cap = cap.map_or(f64::INFINITY, rate_f64);
@@ -112,7 +90,7 @@ impl Engine {
         let flow = Flow { path: path.index(), tag, opens, left: bytes.as_f64(), rate: 0.0, limit: None };
         self.flows.push(Some(flow));
         self.unsolved = true;
-        FlowId::new(self.flows.len() - 1, 0)
+        self.flows.len() - 1
     }
 
     /// Asks for an event at a time; at once if the time has passed.
@@ -124,14 +102,14 @@ impl Engine {
     /// Ends a flow before its time and gives the bytes that had not moved; zero if it had ended.
     pub fn cancel(&mut self, flow: FlowId) -> Bytes {
         self.unsolved = true;
-        let left = self.flows.get_mut(flow.index()).and_then(Option::take).map_or(0.0, |flow| flow.left);
+        let left = self.flows.get_mut(flow).and_then(Option::take).map_or(0.0, |flow| flow.left);
         Bytes::new(whole(left))
     }
 
     /// The rest of a flow goes another way from now on. Its latency does not begin again.
     pub fn reroute(&mut self, flow: FlowId, path: PathId) {
         self.unsolved = true;
-        if let Some(Some(flow)) = self.flows.get_mut(flow.index()) {
+        if let Some(Some(flow)) = self.flows.get_mut(flow) {
             flow.path = path.index();
         }
     }
@@ -181,7 +159,7 @@ impl Engine {
             for at in ended {
                 let Some(flow) = self.flows[at].take() else { continue };
                 self.carry(flow.path, flow.left);
-                events.push(Event { tag: flow.tag, kind: EventKind::Ended { bottleneck: flow.limit } });
+                events.push(Event { tag: flow.tag, kind: EventKind::Ended });
             }
             while self.timers.first().is_some_and(|timer| timer.0 <= time) {
                 let timer = self.timers.pop_first();
@@ -286,7 +264,7 @@ impl Engine {
     /// The bytes per second that a flow has now; zero within its latency, when stalled, and when it has ended.
     pub fn rate_bytes_per_s(&mut self, flow: FlowId) -> f64 {
         self.solve();
-        self.flows.get(flow.index()).and_then(Option::as_ref).map_or(0.0, |flow| flow.rate)
+        self.flows.get(flow).and_then(Option::as_ref).map_or(0.0, |flow| flow.rate)
     }
 
     /// The rate that a flow has now, rounded.
@@ -296,7 +274,7 @@ impl Engine {
 
     /// The bytes that have not moved yet.
     pub fn remaining(&mut self, flow: FlowId) -> Bytes {
-        Bytes::new(whole(self.flows.get(flow.index()).and_then(Option::as_ref).map_or(0.0, |flow| flow.left)))
+        Bytes::new(whole(self.flows.get(flow).and_then(Option::as_ref).map_or(0.0, |flow| flow.left)))
     }
 
     /// What of a resource is taken now, in bytes per second of its capacity.
@@ -322,7 +300,7 @@ impl Engine {
     /// The full resource that limits a flow; none if that is its cap or its latency.
     pub fn bottleneck(&mut self, flow: FlowId) -> Option<ResourceId> {
         self.solve();
-        self.flows.get(flow.index()).and_then(Option::as_ref)?.limit
+        self.flows.get(flow).and_then(Option::as_ref)?.limit
     }
 
     /// The tags of the flows that wait for capacity: their latency has passed, and they have no rate.

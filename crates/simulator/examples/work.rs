@@ -1,0 +1,252 @@
+//! The works by which the engine is measured, each defined to the last byte so that another simulator can do the same:
+//! `cargo run --release -p weft-simulator --example work -- ring 1024`. Prints one line of JSON.
+//!
+//! GPU i sits in node i/8 and under leaf i/32; each has two NVLink ports (450e9 B/s, 250 ns) and two NIC ports
+//! (50e9 B/s, 500 ns), in and out; each leaf has 16 links up and 16 down (100e9 B/s, 300 ns).
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a measurement to run by hand")]
+
+use weft_base::{Bytes, Rate, Span};
+use weft_simulator::{Engine, PathId, ResourceId, Use};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+const USAGE: &str = "work ring|ring-perturbed|ring-slow|ring-fat-tree|a2a|a2ar|shuffle GPUS";
+const SPINES: usize = 16;
+const GIB: u64 = 1 << 30;
+
+fn main() -> Outcome<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [work, gpus] = words.as_slice() else { return Err(USAGE.into()) };
+    let gpus: usize = gpus.parse()?;
+    let (flows, end) = match work.as_str() {
+        "ring" => ring(Fabric::leaves(gpus), |_| GIB / gpus as u64),
+        "ring-perturbed" => {
+            let mut draws = Draws(1);
+            ring(Fabric::leaves(gpus), move |_| perturbed(GIB / gpus as u64, draws.next()))
+        }
+        "ring-slow" => ring(Fabric::slow(gpus), |_| GIB / gpus as u64),
+        "ring-fat-tree" => ring(Fabric::fat_tree(gpus), |_| GIB / gpus as u64),
+        "a2a" => all_to_all(Fabric::leaves(gpus), || 1 << 26),
+        "a2ar" => {
+            let mut draws = Draws(1);
+            all_to_all(Fabric::leaves(gpus), move || (1 << 25) + (((1 << 26) * draws.next()) >> 31))
+        }
+        "shuffle" => shuffle(Fabric::leaves(gpus)),
+        other => return Err(format!("`{other}` is no work: {USAGE}").into()),
+    };
+    println!(
+        "{{\"tool\":\"weft\",\"work\":\"{work}\",\"gpus\":{gpus},\"flows\":{flows},\"simulated_s\":{:.16e},\"cpu_s\":{:.3},\"max_rss_mib\":{:.1}}}",
+        end.as_seconds(),
+        cpu_seconds(),
+        peak_mebibytes()
+    );
+    Ok(())
+}
+
+/// The generator of the works: 31 bits a draw.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+}
+
+/// floor(bytes * (1 + draw / 2^31 / 100)), in whole numbers.
+fn perturbed(bytes: u64, draw: u64) -> u64 {
+    let share = u128::from(bytes) * u128::from(draw) / (100 << 31);
+    bytes + u64::try_from(share).unwrap_or(0)
+}
+
+/// How the GPUs are joined, as resources of an engine.
+struct Fabric {
+    engine: Engine,
+    gpus: usize,
+    kind: Kind,
+    ports: [ResourceId; 6],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Leaves,
+    FatTree,
+}
+
+fn nth(first: ResourceId, offset: usize) -> Use {
+    Use::of(ResourceId::new(first.index() + offset))
+}
+
+fn rate(gigabytes: u64) -> Rate {
+    Rate::bytes_per_second(gigabytes * 1_000_000_000)
+}
+
+fn nanoseconds(count: u64) -> Span {
+    Span::picoseconds(count * 1000)
+}
+
+impl Fabric {
+    fn leaves(gpus: usize) -> Self {
+        let (mut engine, leaves) = (Engine::new(), gpus.div_ceil(32));
+        let mut add = |gigabytes, count| engine.add_resources(rate(gigabytes), count);
+        let ports = [
+            add(450, gpus),
+            add(450, gpus),
+            add(50, gpus),
+            add(50, gpus),
+            add(100, leaves * SPINES),
+            add(100, leaves * SPINES),
+        ];
+        Self { engine, gpus, kind: Kind::Leaves, ports }
+    }
+
+    /// One NIC at half its rate, both ways.
+    fn slow(gpus: usize) -> Self {
+        let mut fabric = Self::leaves(gpus);
+        for port in [fabric.ports[2], fabric.ports[3]] {
+            fabric.engine.set_capacity(ResourceId::new(port.index() + 95), rate(25));
+        }
+        fabric
+    }
+
+    /// Two levels: 32 GPUs a leaf, 16 spines, two links between each leaf and each spine; 50e9 B/s and 500 ns a link.
+    fn fat_tree(gpus: usize) -> Self {
+        let (mut engine, leaves) = (Engine::new(), gpus.div_ceil(32));
+        let mut add = |count| engine.add_resources(rate(50), count);
+        let (host_up, host_down) = (add(gpus), add(gpus));
+        let (up, down) = (add(leaves * SPINES * 2), add(leaves * SPINES * 2));
+        Self { engine, gpus, kind: Kind::FatTree, ports: [host_up, host_down, host_up, host_down, up, down] }
+    }
+
+    fn path(&mut self, from: usize, to: usize) -> PathId {
+        self.path_by(from, to, to % SPINES)
+    }
+
+    fn path_by(&mut self, from: usize, to: usize, spine: usize) -> PathId {
+        let [nvlink_out, nvlink_in, out, into, up, down] = self.ports;
+        let (leaf_from, leaf_to) = (from / 32, to / 32);
+        if self.kind == Kind::FatTree {
+            if leaf_from == leaf_to {
+                return self.engine.add_path(&[nth(out, from), nth(into, to)], nanoseconds(1000), None);
+            }
+            let lane = |leaf: usize| (leaf * SPINES + spine) * 2 + to / SPINES % 2;
+            let uses = [nth(out, from), nth(up, lane(leaf_from)), nth(down, lane(leaf_to)), nth(into, to)];
+            return self.engine.add_path(&uses, nanoseconds(2000), None);
+        }
+        if from / 8 == to / 8 {
+            return self.engine.add_path(
+                &[nth(nvlink_out, from), nth(nvlink_in, to)],
+                nanoseconds(500),
+                None,
+            );
+        }
+        if leaf_from == leaf_to {
+            return self.engine.add_path(&[nth(out, from), nth(into, to)], nanoseconds(1000), None);
+        }
+        let (up, down) = (nth(up, leaf_from * SPINES + spine), nth(down, leaf_to * SPINES + spine));
+        self.engine.add_path(&[nth(out, from), up, down, nth(into, to)], nanoseconds(1600), None)
+    }
+}
+
+/// 2(N - 1) steps; flow (s, i -> i + 1) starts when (s - 1, i - 1 -> i) and (s - 1, i -> i + 1) have ended.
+fn ring(mut fabric: Fabric, mut bytes: impl FnMut(usize) -> u64) -> (usize, Span) {
+    let (gpus, steps) = (fabric.gpus, 2 * (fabric.gpus - 1));
+    let paths: Vec<PathId> = (0..gpus).map(|gpu| fabric.path(gpu, (gpu + 1) % gpus)).collect();
+    let sizes: Vec<u64> = (0..gpus * steps).map(&mut bytes).collect();
+    let engine = &mut fabric.engine;
+    for (gpu, path) in paths.iter().enumerate() {
+        engine.start(*path, Bytes::new(sizes[gpu]), gpu as u64);
+    }
+    // How many steps each GPU's flow has ended, and how many it has begun.
+    let (mut ended, mut begun) = (vec![0_usize; gpus], vec![1_usize; gpus]);
+    let mut events = Vec::new();
+    while engine.advance(&mut events) {
+        for event in &events {
+            let gpu = usize::try_from(event.tag).unwrap_or(0);
+            ended[gpu] += 1;
+            let next = if gpu + 1 == gpus { 0 } else { gpu + 1 };
+            let before = if gpu == 0 { gpus - 1 } else { gpu - 1 };
+            for (gpu, before) in [(gpu, before), (next, gpu)] {
+                let step = begun[gpu];
+                if step < steps && ended[gpu] == step && ended[before] >= step {
+                    begun[gpu] += 1;
+                    engine.start(paths[gpu], Bytes::new(sizes[step * gpus + gpu]), gpu as u64);
+                }
+            }
+        }
+    }
+    (gpus * steps, engine.now())
+}
+
+/// All pairs at once.
+fn all_to_all(mut fabric: Fabric, mut bytes: impl FnMut() -> u64) -> (usize, Span) {
+    let gpus = fabric.gpus;
+    for from in 0..gpus {
+        for to in (0..gpus).filter(|to| *to != from) {
+            let path = fabric.path(from, to);
+            fabric.engine.start(path, Bytes::new(bytes()), (from * gpus + to) as u64);
+        }
+    }
+    let mut events = Vec::new();
+    while fabric.engine.advance(&mut events) {}
+    (gpus * (gpus - 1), fabric.engine.now())
+}
+
+/// Each GPU sends to 16 others, one after another.
+fn shuffle(mut fabric: Fabric) -> (usize, Span) {
+    let (gpus, mut draws) = (fabric.gpus, Draws(1));
+    let mut draw = |below: usize| usize::try_from(draws.next()).unwrap_or(0) % below;
+    let mut flows: Vec<Vec<(PathId, u64)>> = Vec::with_capacity(gpus);
+    for from in 0..gpus {
+        let mut known: Vec<(usize, PathId)> = Vec::new();
+        let mut own = Vec::new();
+        for _ in 0..16 {
+            let mut to = draw(gpus);
+            while to == from {
+                to = draw(gpus);
+            }
+            let mebibytes = 1 + draw(64) as u64;
+            let spine = draw(SPINES);
+            let path = known
+                .iter()
+                .find(|path| path.0 == to)
+                .map_or_else(|| fabric.path_by(from, to, spine), |path| path.1);
+            known.push((to, path));
+            own.push((path, mebibytes << 20));
+        }
+        flows.push(own);
+    }
+    let engine = &mut fabric.engine;
+    let mut next = vec![1_usize; gpus];
+    for (gpu, own) in flows.iter().enumerate() {
+        engine.start(own[0].0, Bytes::new(own[0].1), gpu as u64);
+    }
+    let mut events = Vec::new();
+    while engine.advance(&mut events) {
+        for event in &events {
+            let gpu = usize::try_from(event.tag).unwrap_or(0);
+            if let Some((path, bytes)) = flows[gpu].get(next[gpu]) {
+                engine.start(*path, Bytes::new(*bytes), event.tag);
+                next[gpu] += 1;
+            }
+        }
+    }
+    (gpus * 16, engine.now())
+}
+
+/// The processor time of this process so far, as Linux counts it (in hundredths of a second); 0 elsewhere.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // User and system ticks are the 14th and 15th word; the second, the name, is in brackets and can have blanks.
+    let words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<f64> = words.skip(11).take(2).filter_map(|word| word.parse().ok()).collect();
+    ticks.iter().sum::<f64>() / 100.0
+}
+
+/// The most memory that the process held, as Linux counts it; 0 elsewhere.
+fn peak_mebibytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes: f64 = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0);
+    kibibytes / 1024.0
+}

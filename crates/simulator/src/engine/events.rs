@@ -1,0 +1,88 @@
+//! How time passes.
+
+use weft_base::Time;
+
+use super::Engine;
+use super::flows::State;
+use super::queue::TIMER;
+use super::types::{Event, EventKind};
+
+impl Engine {
+    /// Goes to the next time at which a flow ends or a timer wakes, clears `events` and fills it with all events of
+    /// that time. False if no such time will come: nothing is left, or all that is left is stalled.
+    pub fn advance(&mut self, events: &mut Vec<Event>) -> bool {
+        self.advance_until(u64::MAX - 1, events)
+    }
+
+    /// As `advance`, but not beyond `time`: if nothing happens up to then, it is `time` afterwards, and false.
+    pub fn run_until(&mut self, time: Time, events: &mut Vec<Event>) -> bool {
+        let found = self.advance_until(time.get().min(u64::MAX - 1), events);
+        if !found {
+            self.now = self.now.max(time.get());
+        }
+        found
+    }
+
+    fn advance_until(&mut self, limit: u64, events: &mut Vec<Event>) -> bool {
+        events.clear();
+        loop {
+            self.sharing.solve(self.now);
+            let (queued, shared) = (self.queue.earliest(), self.sharing.earliest());
+            let time = queued.min(shared);
+            if time > limit {
+                return false;
+            }
+            self.now = time;
+            if queued == time {
+                self.take_queued(events);
+            }
+            if shared == time {
+                self.take_shared(events);
+            }
+            if !events.is_empty() {
+                return true;
+            }
+        }
+    }
+
+    fn take_queued(&mut self, events: &mut Vec<Event>) {
+        let mut entries = std::mem::take(&mut self.entries);
+        self.queue.take(&mut entries);
+        for entry in &entries {
+            if entry.generation == TIMER {
+                events.push(Event { tag: self.timers[entry.place as usize], kind: EventKind::Woke });
+                self.free_timers.push(entry.place);
+                continue;
+            }
+            let flow = &self.flows[entry.place as usize];
+            if flow.generation != entry.generation || flow.due != entry.time {
+                continue;
+            }
+            match flow.state {
+                State::Alone => self.end(entry.place, events),
+                State::Waiting => self.open(entry.place),
+                State::Free | State::Sharing => {}
+            }
+        }
+        self.entries = entries;
+    }
+
+    fn take_shared(&mut self, events: &mut Vec<Event>) {
+        let mut ended = std::mem::take(&mut self.ended);
+        self.sharing.collect(self.now, &mut ended);
+        for slot in &ended {
+            if self.flows[*slot as usize].state == State::Sharing {
+                self.end(*slot, events);
+            }
+        }
+        self.ended = ended;
+    }
+
+    /// All bytes of a flow have moved.
+    fn end(&mut self, slot: u32, events: &mut Vec<Event>) {
+        let flow = &self.flows[slot as usize];
+        events.push(Event { tag: flow.tag, kind: EventKind::Ended });
+        self.leave_path(slot, flow.bytes);
+        self.set_free(slot);
+    }
+}

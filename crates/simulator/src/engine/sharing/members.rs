@@ -1,0 +1,272 @@
+//! Who shares what: flows join and leave the lines of pools, and pass from one limit to another.
+
+use std::cmp::Reverse;
+
+use super::super::types::narrow;
+use super::{Head, NONE, PENDING, Sharing};
+
+/// Marks the last use of a flow.
+const LAST: u32 = 1 << 31;
+
+/// A flow among those of a pool.
+#[derive(Clone, Copy)]
+pub(super) struct Member {
+    pub flow: u32,
+    /// Where the uses of the flow begin.
+    pub base: u32,
+    /// Where its use of this pool is.
+    pub item: u32,
+}
+
+/// One use of a flow.
+#[derive(Clone, Copy)]
+pub(super) struct Item {
+    marked_pool: u32,
+    /// Where the flow stands in the line of the pool.
+    position: u32,
+    pub weight: f64,
+}
+
+impl Item {
+    pub fn pool(self) -> usize {
+        (self.marked_pool & !LAST) as usize
+    }
+    pub fn position(self) -> usize {
+        self.position as usize
+    }
+    pub fn is_last(self) -> bool {
+        self.marked_pool & LAST != 0
+    }
+}
+
+/// The uses of all flows, each flow's side by side.
+#[derive(Default)]
+pub(super) struct Blocks {
+    pub items: Vec<Item>,
+    /// Free blocks by the power of two of their length.
+    free: [Vec<u32>; 32],
+}
+
+impl Blocks {
+    /// Stores the uses of a flow and gives where they begin.
+    fn store(&mut self, uses: impl ExactSizeIterator<Item = (u32, f64)>) -> u32 {
+        let room = uses.len().next_power_of_two();
+        let base = self.free[room.trailing_zeros() as usize].pop().unwrap_or_else(|| {
+            let base = narrow(self.items.len());
+            self.items.resize(self.items.len() + room, Item { marked_pool: LAST, position: 0, weight: 0.0 });
+            base
+        });
+        let (mut at, count) = (base as usize, uses.len());
+        for (pool, weight) in uses {
+            self.items[at] = Item { marked_pool: pool, position: 0, weight };
+            at += 1;
+        }
+        self.items[base as usize + count - 1].marked_pool |= LAST;
+        base
+    }
+
+    /// The uses that begin at `base`.
+    pub fn of(&self, base: u32) -> &[Item] {
+        let uses = &self.items[base as usize..];
+        let last = uses.iter().position(|item| item.is_last()).unwrap_or(0);
+        &uses[..=last]
+    }
+
+    fn release(&mut self, base: u32) {
+        let room = self.of(base).len().next_power_of_two();
+        self.free[room.trailing_zeros() as usize].push(base);
+    }
+}
+
+impl Sharing {
+    /// A flow has come whose bytes begin to move now. It has at least one use.
+    pub fn arrive(
+        &mut self,
+        flow: u32,
+        uses: &mut dyn ExactSizeIterator<Item = (u32, f64)>,
+        cap: f64,
+        bytes: f64,
+    ) {
+        let base = if cap.is_finite() {
+            let pool = self.cap_pool(cap);
+            let mut all: Vec<(u32, f64)> = uses.collect();
+            all.push((pool, 1.0));
+            self.blocks.store(all.into_iter())
+        } else {
+            self.blocks.store(uses)
+        };
+        if self.heads.len() <= flow as usize {
+            self.heads.resize(flow as usize + 1, Head { base: 0, limit: NONE, target: 0.0 });
+        }
+        self.heads[flow as usize] = Head { base, limit: PENDING, target: bytes };
+        self.arrivals.push(flow);
+        self.changes += 1;
+        self.alive += 1;
+    }
+
+    fn cap_pool(&mut self, cap: f64) -> u32 {
+        let Some(pool) = self.spare_caps.pop() else { return self.add_pool(cap, true) };
+        self.pools[pool as usize].capacity = cap;
+        pool
+    }
+
+    /// A flow that has arrived gets its places and a first guess of what limits it; none if `unlimited`.
+    pub(super) fn join(&mut self, flow: u32, now: u64, unlimited: bool) {
+        let head = self.heads[flow as usize];
+        let (mut at, mut best) = (head.base as usize, (f64::INFINITY, head.base as usize));
+        loop {
+            let item = self.blocks.items[at];
+            let (pool, line) = (&mut self.pools[item.pool()], &mut self.lines[item.pool()]);
+            self.blocks.items[at].position = narrow(line.members.len());
+            line.members.push(Member { flow, base: head.base, item: narrow(at) });
+            pool.total += item.weight;
+            if !std::mem::replace(&mut pool.listed, true) {
+                self.listed.push(narrow(item.pool()));
+            }
+            let share = (pool.capacity - pool.taken) / (pool.weight + item.weight);
+            if share < best.0 {
+                best = (share, at);
+            }
+            if item.is_last() {
+                break;
+            }
+            at += 1;
+        }
+        self.heads[flow as usize].limit = NONE;
+        if unlimited {
+            return;
+        }
+        let item = self.blocks.items[best.1];
+        let limit = item.pool();
+        self.lines[limit].settle(self.pools[limit].level, now);
+        if self.lines[limit].here == 0 {
+            self.pools[limit].level = 0.0;
+        }
+        let level = self.pools[limit].level;
+        self.come_under(best.1, head.target);
+        self.pools[limit].weight += item.weight;
+        self.take_elsewhere(head.base, limit, level);
+        self.mark(narrow(limit));
+    }
+
+    /// The flow takes so much more of all its pools but one.
+    pub(super) fn take_elsewhere(&mut self, base: u32, limit: usize, more: f64) {
+        let mut at = base as usize;
+        loop {
+            let item = self.blocks.items[at];
+            if item.pool() != limit {
+                let pool = &mut self.pools[item.pool()];
+                pool.taken += item.weight * more;
+                pool.highest = pool.highest.max(more);
+                self.mark(narrow(item.pool()));
+            }
+            if item.is_last() {
+                return;
+            }
+            at += 1;
+        }
+    }
+
+    /// The flow whose use is at `item` is limited by the pool of that use from now on, with so many bytes left.
+    pub(super) fn come_under(&mut self, item: usize, left: f64) {
+        let pool = self.blocks.items[item].pool();
+        let (position, here) = (self.blocks.items[item].position as usize, self.lines[pool].here);
+        self.swap(pool, position, here);
+        let line = &mut self.lines[pool];
+        line.here += 1;
+        let flow = line.members[here].flow;
+        let target = line.served + left;
+        let head = &mut self.heads[flow as usize];
+        (head.limit, head.target) = (narrow(pool), target);
+        line.ends.push(Reverse((target.to_bits(), flow)));
+        if line.ends.len() > 2 * line.here + 32 {
+            let heads = &self.heads;
+            line.ends.retain(|Reverse((target, flow))| {
+                let head = &heads[*flow as usize];
+                head.limit as usize == pool && head.target.to_bits() == *target
+            });
+        }
+    }
+
+    /// The flow whose use is at `item` is not limited by the pool of that use any more; the bytes it has left.
+    pub(super) fn go_from_under(&mut self, item: usize) -> f64 {
+        let pool = self.blocks.items[item].pool();
+        let line = &mut self.lines[pool];
+        line.here -= 1;
+        let here = line.here;
+        let position = self.blocks.items[item].position as usize;
+        let left = self.heads[line.members[position].flow as usize].target - line.served;
+        self.swap(pool, position, here);
+        self.pools[pool].weight -= self.blocks.items[item].weight;
+        if here == 0 {
+            self.pools[pool].weight = 0.0;
+        }
+        left.max(0.0)
+    }
+
+    pub(super) fn swap(&mut self, pool: usize, a: usize, b: usize) {
+        if a == b {
+            return;
+        }
+        let members = &mut self.lines[pool].members;
+        members.swap(a, b);
+        self.blocks.items[members[a].item as usize].position = narrow(a);
+        self.blocks.items[members[b].item as usize].position = narrow(b);
+    }
+
+    /// A flow goes, ended or not.
+    pub fn remove(&mut self, flow: u32, now: u64) {
+        let head = self.heads[flow as usize];
+        self.heads[flow as usize].limit = NONE;
+        if head.limit == NONE {
+            return;
+        }
+        let joined = head.limit != PENDING;
+        let rate = if joined { self.pools[head.limit as usize].level } else { 0.0 };
+        let mut at = head.base as usize;
+        loop {
+            let item = self.blocks.items[at];
+            if joined {
+                self.leave(at, head.limit as usize, rate, now);
+            }
+            if self.pools[item.pool()].of_cap {
+                self.spare_caps.push(narrow(item.pool()));
+            }
+            if item.is_last() {
+                break;
+            }
+            at += 1;
+        }
+        self.blocks.release(head.base);
+        self.changes += 1;
+        self.alive -= 1;
+    }
+
+    /// One use of a flow of this limit and rate ends.
+    fn leave(&mut self, at: usize, limit: usize, rate: f64, now: u64) {
+        let item = self.blocks.items[at];
+        let pool = item.pool();
+        if pool == limit {
+            self.lines[pool].settle(self.pools[pool].level, now);
+            self.go_from_under(at);
+        } else {
+            self.pools[pool].taken -= item.weight * rate;
+        }
+        let last = self.lines[pool].members.len() - 1;
+        self.swap(pool, self.blocks.items[at].position as usize, last);
+        let (line, record) = (&mut self.lines[pool], &mut self.pools[pool]);
+        line.members.pop();
+        record.total -= item.weight;
+        if line.members.len() == line.here {
+            (record.taken, record.highest) = (0.0, 0.0);
+        }
+        if line.members.is_empty() {
+            record.total = 0.0;
+        }
+        if pool == limit {
+            self.mark_surely(narrow(pool));
+        } else {
+            self.mark(narrow(pool));
+        }
+    }
+}

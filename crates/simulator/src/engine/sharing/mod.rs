@@ -1,0 +1,280 @@
+//! Flows that share: which resource limits which flow, at what level, and which flow ends next.
+//!
+//! All flows that a resource limits have one rate, its level. So a level is all that changes when capacity is shared
+//! anew: a resource keeps what it has served to each flow that it limits (the integral of its level), and a flow keeps
+//! at which value of that it has got all its bytes. A flow is touched only if what limits it changes.
+
+mod fill;
+mod members;
+mod relax;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::dues::{Dues, NEVER};
+use super::numbers::{SECOND, seconds, whole};
+use super::types::narrow;
+use members::{Blocks, Member};
+
+/// What is the same but for rounding; everything is solved to this.
+const TOLERANCE: f64 = 1e-12;
+/// No resource, no flow.
+pub(super) const NONE: u32 = u32::MAX;
+/// Limited by nothing yet, since it is to be inserted at the next solution.
+const PENDING: u32 = u32::MAX - 1;
+
+/// A resource as the solver sees it; what the inner loop reads.
+struct Pool {
+    capacity: f64,
+    /// What flows that are limited elsewhere take of it.
+    taken: f64,
+    /// The weights of the flows that it limits, together.
+    weight: f64,
+    /// The rate of the flows that it limits; infinite if there are none.
+    level: f64,
+    /// No flow that is limited elsewhere is faster than this.
+    highest: f64,
+    /// The weights of all its flows together.
+    total: f64,
+    /// How many of its flows nothing limits yet, while filling.
+    open: u32,
+    marked: bool,
+    touched: bool,
+    listed: bool,
+    /// Made for the cap of a single flow.
+    of_cap: bool,
+}
+
+/// The flows of a pool.
+#[derive(Default)]
+struct Line {
+    /// What each flow that it limits has got since an arbitrary moment, in bytes.
+    served: f64,
+    /// Up to when `served` counts, in picoseconds.
+    since: u64,
+    /// First those that it limits, then those that are limited elsewhere.
+    members: Vec<Member>,
+    /// How many it limits.
+    here: usize,
+    /// Targets (as bits, which sort as the numbers do) of the flows that it limits; some entries are out of date.
+    ends: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// A flow as the solver sees it.
+#[derive(Clone, Copy)]
+struct Head {
+    /// Where its uses begin.
+    base: u32,
+    /// The pool that limits it.
+    limit: u32,
+    /// At which `served` of that pool it has all its bytes; before it has joined: its bytes.
+    target: f64,
+}
+
+/// All flows that share, and all pools.
+#[derive(Default)]
+pub(super) struct Sharing {
+    pools: Vec<Pool>,
+    lines: Vec<Line>,
+    heads: Vec<Head>,
+    blocks: Blocks,
+    /// Pools with members; some have none any more.
+    listed: Vec<u32>,
+    /// Pools made for caps, free to be used again.
+    spare_caps: Vec<u32>,
+    arrivals: Vec<u32>,
+    /// Flows that came or went since the last solution.
+    changes: usize,
+    alive: usize,
+    /// Updates of `taken` since the last filling from scratch; bounds what rounding can add up to.
+    updates: usize,
+    marked: BinaryHeap<Reverse<(u64, u32)>>,
+    touched: Vec<u32>,
+    dues: Dues,
+    scratch: Scratch,
+}
+
+/// Lists that are kept for their memory.
+#[derive(Default)]
+struct Scratch {
+    crossing: Vec<u32>,
+    faster: Vec<(f64, Member)>,
+    due: Vec<u32>,
+}
+
+impl Sharing {
+    pub fn add_pool(&mut self, capacity: f64, of_cap: bool) -> u32 {
+        self.pools.push(Pool {
+            capacity,
+            taken: 0.0,
+            weight: 0.0,
+            level: f64::INFINITY,
+            highest: 0.0,
+            total: 0.0,
+            open: 0,
+            marked: false,
+            touched: false,
+            listed: false,
+            of_cap,
+        });
+        self.lines.push(Line::default());
+        narrow(self.pools.len() - 1)
+    }
+
+    pub fn capacity(&self, pool: u32) -> f64 {
+        self.pools[pool as usize].capacity
+    }
+
+    pub fn set_capacity(&mut self, pool: u32, capacity: f64) {
+        self.pools[pool as usize].capacity = capacity;
+        self.mark(pool);
+    }
+
+    /// When the next flow ends; right only after `solve`.
+    pub fn earliest(&self) -> u64 {
+        self.dues.earliest()
+    }
+
+    /// Finds all rates again, if something has come, gone or changed.
+    pub fn solve(&mut self, now: u64) {
+        if self.marked.is_empty() && self.arrivals.is_empty() {
+            return;
+        }
+        self.dues.grow(self.pools.len());
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let many = self.changes > 32 && self.changes * 4 > self.alive;
+        for flow in &arrivals {
+            if self.heads[*flow as usize].limit == PENDING {
+                self.join(*flow, now, many);
+            }
+        }
+        self.arrivals = arrivals;
+        self.arrivals.clear();
+        // Rounding adds up slowly: a thousand updates of each sum are harmless, and make filling anew cheap.
+        let stale = self.updates > 1000 * (self.alive + 64);
+        if many || stale || !self.relax(now) {
+            self.fill(now);
+        }
+        self.changes = 0;
+        self.set_dues();
+    }
+
+    fn set_dues(&mut self) {
+        let mut touched = std::mem::take(&mut self.touched);
+        for pool in touched.drain(..) {
+            self.pools[pool as usize].touched = false;
+            let due = self.next_end(pool as usize);
+            self.dues.set(pool as usize, due);
+        }
+        self.touched = touched;
+    }
+
+    fn touch(&mut self, pool: usize) {
+        if !std::mem::replace(&mut self.pools[pool].touched, true) {
+            self.touched.push(narrow(pool));
+        }
+    }
+
+    /// When the next of the flows that this pool limits ends.
+    fn next_end(&mut self, pool: usize) -> u64 {
+        let line = &mut self.lines[pool];
+        while let Some(Reverse((target, flow))) = line.ends.peek() {
+            let head = &self.heads[*flow as usize];
+            if head.limit as usize == pool && head.target.to_bits() == *target {
+                return line.end(head.target, self.pools[pool].level);
+            }
+            line.ends.pop();
+        }
+        NEVER
+    }
+
+    /// Takes out all flows that have ended by `now`, and lists them.
+    pub fn collect(&mut self, now: u64, ended: &mut Vec<u32>) {
+        ended.clear();
+        let mut due = std::mem::take(&mut self.scratch.due);
+        self.dues.due(now, &mut due);
+        for pool in due.drain(..) {
+            let first = ended.len();
+            let mut next = self.next_end(pool as usize);
+            while next <= now {
+                ended.extend(self.lines[pool as usize].ends.pop().map(|Reverse((_, flow))| flow));
+                next = self.next_end(pool as usize);
+            }
+            self.dues.set(pool as usize, next);
+            // A flow can stand in the heap twice, if it came back with the target it had left with.
+            for flow in &ended[first..] {
+                self.remove(*flow, now);
+            }
+        }
+        self.scratch.due = due;
+    }
+
+    /// The bytes per second that a flow has now.
+    pub fn rate(&self, flow: u32) -> f64 {
+        let limit = self.heads[flow as usize].limit;
+        if limit == PENDING { 0.0 } else { self.pools[limit as usize].level }
+    }
+
+    /// The pool that limits a flow, unless it is the flow's own cap.
+    pub fn limit(&self, flow: u32) -> Option<u32> {
+        let limit = self.heads[flow as usize].limit;
+        (limit != PENDING && !self.pools[limit as usize].of_cap).then_some(limit)
+    }
+
+    /// The bytes of a flow that have not moved.
+    pub fn left(&self, flow: u32, now: u64) -> f64 {
+        let head = &self.heads[flow as usize];
+        if head.limit == PENDING {
+            return head.target;
+        }
+        let (line, pool) = (&self.lines[head.limit as usize], &self.pools[head.limit as usize]);
+        (head.target - line.served - pool.level * seconds(now - line.since)).max(0.0)
+    }
+
+    /// What is taken of a pool now, in bytes per second.
+    pub fn load(&self, pool: u32) -> f64 {
+        let (pool, line) = (&self.pools[pool as usize], &self.lines[pool as usize]);
+        pool.taken + if line.here > 0 { pool.weight * pool.level } else { 0.0 }
+    }
+}
+
+impl Pool {
+    /// The level at which it is full, as far as is known.
+    fn tentative(&self) -> f64 {
+        if self.weight > 0.0 {
+            ((self.capacity - self.taken) / self.weight).max(0.0)
+        } else if self.full() {
+            self.highest * (self.capacity / self.taken)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Whether it is full, or more, of flows that are limited elsewhere.
+    fn full(&self) -> bool {
+        self.taken > self.capacity * (1.0 + TOLERANCE)
+    }
+}
+
+impl Line {
+    /// Counts what was served up to now.
+    fn settle(&mut self, level: f64, now: u64) {
+        if self.here > 0 {
+            self.served += level * seconds(now - self.since);
+        } else {
+            self.served = 0.0;
+            self.ends.clear();
+        }
+        self.since = now;
+    }
+
+    /// When a flow with this target ends.
+    fn end(&self, target: f64, level: f64) -> u64 {
+        if target <= self.served {
+            return self.since;
+        }
+        let span = (target - self.served) / level * SECOND;
+        // A level of zero gives an infinite span.
+        if span < 9e18 { self.since.saturating_add(whole(span)) } else { NEVER }
+    }
+}

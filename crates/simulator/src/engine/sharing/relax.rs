@@ -1,0 +1,217 @@
+//! The solution after few changes: levels are found again from the lowest that changed upwards, and only where a
+//! neighbour's change reaches. A flow that comes or goes changes no rate below its own.
+
+use std::cmp::Reverse;
+
+use super::super::types::narrow;
+use super::{Sharing, TOLERANCE};
+
+/// A level that moves by less, relatively, is left as it is; nothing adds up, since sums are compared anew each time.
+const STILL: f64 = 1e-13;
+
+impl Sharing {
+    /// The level of this pool is to be found again, if that can change anything.
+    pub(super) fn mark(&mut self, pool: u32) {
+        let record = &self.pools[pool as usize];
+        if !record.marked && (record.level < f64::INFINITY || record.full()) {
+            self.mark_surely(pool);
+        }
+    }
+
+    pub(super) fn mark_surely(&mut self, pool: u32) {
+        let record = &mut self.pools[pool as usize];
+        if !std::mem::replace(&mut record.marked, true) {
+            let key = record.level.min(record.tentative());
+            self.marked.push(Reverse((key.to_bits(), pool)));
+        }
+    }
+
+    /// Finds the levels of marked pools, and of those that are marked on the way. False if filling from scratch is
+    /// the shorter way.
+    pub(super) fn relax(&mut self, now: u64) -> bool {
+        let enough = self.updates + 16 * self.alive + 1024;
+        while let Some(Reverse((_, pool))) = self.marked.pop() {
+            let at = pool as usize;
+            if !std::mem::replace(&mut self.pools[at].marked, false) {
+                continue;
+            }
+            self.lines[at].settle(self.pools[at].level, now);
+            self.touch(at);
+            self.find_level(at, now);
+            self.updates += 1;
+            if self.updates > enough {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn find_level(&mut self, at: usize, now: u64) {
+        loop {
+            let (pool, line) = (&mut self.pools[at], &self.lines[at]);
+            let before = line.here;
+            if before == 0 && !pool.full() {
+                pool.level = f64::INFINITY;
+                return;
+            }
+            let mut level = pool.tentative();
+            let elsewhere = line.members.len() > before;
+            if elsewhere && (before == 0 || level < pool.highest * (1.0 - TOLERANCE)) {
+                level = self.pull(at, now);
+            }
+            let old = self.pools[at].level;
+            // Of flows that were pulled, all is up to date.
+            if before == 0 {
+                self.pools[at].level = level;
+                return;
+            }
+            if (level - old).abs() <= STILL * old {
+                return;
+            }
+            self.pools[at].level = level;
+            self.push(at, before, old, level);
+            if self.scratch.crossing.is_empty() {
+                return;
+            }
+            self.cross(at, level, now);
+        }
+    }
+
+    /// The level of a pool has moved for the first `count` flows of its line: their other pools are told.
+    fn push(&mut self, at: usize, count: usize, old: f64, level: f64) {
+        let (delta, threshold) = (level - old, level * (1.0 - TOLERANCE));
+        self.scratch.crossing.clear();
+        self.updates += count;
+        for member in &self.lines[at].members[..count] {
+            let (mut use_at, mut crosses) = (member.base as usize, false);
+            loop {
+                let item = self.blocks.items[use_at];
+                if item.pool() != at {
+                    let pool = &mut self.pools[item.pool()];
+                    pool.taken += item.weight * delta;
+                    if level > pool.highest {
+                        pool.highest = level;
+                    }
+                    crosses |= pool.level < threshold;
+                    if !pool.marked && (pool.level < f64::INFINITY || pool.full()) {
+                        pool.marked = true;
+                        let key = pool.level.min(pool.tentative());
+                        self.marked.push(Reverse((key.to_bits(), narrow(item.pool()))));
+                    }
+                }
+                if item.is_last() {
+                    break;
+                }
+                use_at += 1;
+            }
+            if crosses {
+                self.scratch.crossing.push(member.flow);
+            }
+        }
+    }
+
+    /// Flows that have risen above the level of another of their pools are limited by that one.
+    fn cross(&mut self, at: usize, level: f64, now: u64) {
+        let crossing = std::mem::take(&mut self.scratch.crossing);
+        for flow in &crossing {
+            let base = self.heads[*flow as usize].base;
+            let (mut own, mut lowest) = (base as usize, (f64::INFINITY, base as usize));
+            for (offset, item) in self.blocks.of(base).iter().enumerate() {
+                let other = self.pools[item.pool()].level;
+                if item.pool() == at {
+                    own = base as usize + offset;
+                } else if other < lowest.0 {
+                    lowest = (other, base as usize + offset);
+                }
+            }
+            self.pass(own, lowest.1, level, lowest.0, now);
+        }
+        self.scratch.crossing = crossing;
+    }
+
+    /// A flow passes from the pool of one of its uses to that of another, and from one rate to another.
+    fn pass(&mut self, from: usize, to: usize, old: f64, new: f64, now: u64) {
+        let (giver, taker) = (self.blocks.items[from], self.blocks.items[to]);
+        for pool in [giver.pool(), taker.pool()] {
+            self.lines[pool].settle(self.pools[pool].level, now);
+        }
+        let flow = self.lines[giver.pool()].members[giver.position()].flow;
+        self.take_elsewhere(self.heads[flow as usize].base, taker.pool(), new - old);
+        // The giver has counted it among those it limits, the taker among the others.
+        let left = self.go_from_under(from);
+        self.pools[giver.pool()].taken += giver.weight * old;
+        self.come_under(to, left);
+        let (line, pool) = (&self.lines[taker.pool()], &mut self.pools[taker.pool()]);
+        pool.weight += taker.weight;
+        pool.taken -= taker.weight * old;
+        if line.here == line.members.len() {
+            (pool.taken, pool.highest) = (0.0, 0.0);
+        }
+        let pool = &mut self.pools[giver.pool()];
+        pool.highest = pool.highest.max(new);
+        self.mark_surely(narrow(taker.pool()));
+    }
+
+    /// Takes flows that are faster than the pool can bear under its own limit, the fastest first; its level then.
+    fn pull(&mut self, at: usize, now: u64) -> f64 {
+        let mut faster = std::mem::take(&mut self.scratch.faster);
+        let (mut taken, mut highest) = (0.0, 0.0_f64);
+        let (pool, line) = (&self.pools[at], &self.lines[at]);
+        let floor = if line.here == 0 { 0.0 } else { pool.tentative() * (1.0 + TOLERANCE) };
+        for member in &line.members[line.here..] {
+            let rate = self.pools[self.heads[member.flow as usize].limit as usize].level;
+            taken += rate * self.blocks.items[member.item as usize].weight;
+            if rate > floor {
+                faster.push((rate, *member));
+            } else {
+                highest = highest.max(rate);
+            }
+        }
+        self.updates += line.members.len() - line.here;
+        // Summed anew, since all are read anyway.
+        faster.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let (mut weight, mut pulled) = (pool.weight, 0);
+        let capacity = pool.capacity;
+        let mut level = if weight > 0.0 { ((capacity - taken) / weight).max(0.0) } else { 0.0 };
+        for (rate, member) in &faster {
+            if weight > 0.0 && *rate <= level * (1.0 + TOLERANCE) {
+                highest = highest.max(*rate);
+                break;
+            }
+            let own = self.blocks.items[member.item as usize].weight;
+            taken -= own * rate;
+            weight += own;
+            level = ((capacity - taken) / weight).max(0.0);
+            pulled += 1;
+        }
+        let record = &mut self.pools[at];
+        (record.taken, record.highest) = (taken, highest);
+        if line.here + pulled == line.members.len() {
+            record.taken = 0.0;
+            level = capacity / weight;
+        }
+        for (rate, member) in faster.drain(..).take(pulled) {
+            self.pull_one(at, member.flow, member.item as usize, rate, level, now);
+        }
+        self.pools[at].weight = weight;
+        self.scratch.faster = faster;
+        level
+    }
+
+    /// Takes a flow under the limit of this pool, whose sums know it already.
+    fn pull_one(&mut self, at: usize, flow: u32, to: usize, old: f64, new: f64, now: u64) {
+        let head = self.heads[flow as usize];
+        let giver = head.limit as usize;
+        self.lines[giver].settle(self.pools[giver].level, now);
+        let uses = self.blocks.of(head.base);
+        let from = head.base as usize + uses.iter().position(|item| item.pool() == giver).unwrap_or(0);
+        self.take_elsewhere(head.base, at, new - old);
+        let left = self.go_from_under(from);
+        let weight = self.blocks.items[from].weight;
+        let pool = &mut self.pools[giver];
+        pool.taken += weight * old;
+        pool.highest = pool.highest.max(new);
+        self.come_under(to, left);
+        self.mark_surely(narrow(giver));
+    }
+}
