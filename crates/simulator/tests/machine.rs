@@ -43,7 +43,7 @@ fn alone(topology: &Topology, choice: Choice, (from, to): (u32, u32)) -> (f64, V
     let shares: Vec<f64> =
         engine.uses(path).iter().filter(|used| on_network(used.resource)).map(|used| used.weight).collect();
     let rates =
-        engine.uses(path).iter().map(|used| engine.capacity(used.resource).as_gigabytes() / used.weight);
+        engine.uses(path).into_iter().map(|used| engine.capacity(used.resource).as_gigabytes() / used.weight);
     (rates.fold(f64::INFINITY, f64::min), shares)
 }
 

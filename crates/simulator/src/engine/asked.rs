@@ -1,11 +1,12 @@
 //! What can be asked of the engine between two times.
 
-use weft_base::{Bytes, Rate};
+use weft_base::{Bytes, Rate, Span};
 
 use super::Engine;
 use super::flows::{ALONE, Flow, State};
 use super::numbers::{SECOND, whole};
-use super::types::{FlowId, ResourceId, Tag};
+use super::sharing::NONE;
+use super::types::{FlowId, PathId, ResourceId, Tag, Use};
 
 impl Engine {
     /// The bytes per second that a flow has now; zero within its latency, when stalled, and when it has ended.
@@ -101,18 +102,30 @@ impl Engine {
 
     /// The pool that limits a flow that is alone.
     fn narrowest(&self, flow: &Flow) -> Option<u32> {
-        if self.rate_alone(flow) <= 0.0 {
-            return None;
-        }
-        let path = self.paths.get(flow.path as usize);
-        let mut lowest = (path.cap, None);
-        for (pool, weight) in self.paths.pools(path).iter().zip(self.paths.weights(path)) {
-            let rate = self.sharing.capacity(*pool) / weight;
-            if rate < lowest.0 {
-                lowest = (rate, Some(*pool));
-            }
-        }
-        lowest.1
+        let narrowest = self.paths.get(flow.path as usize).narrowest;
+        (self.rate_alone(flow) > 0.0 && narrowest != NONE).then_some(narrowest)
+    }
+
+    /// What a resource carries, used or not.
+    pub fn capacity(&self, resource: ResourceId) -> Rate {
+        Rate::bytes_per_second(whole(self.sharing.capacity(self.pool_of[resource.index()])))
+    }
+
+    /// What a path uses, each resource once.
+    pub fn uses(&self, path: PathId) -> Vec<Use> {
+        let path = self.paths.get(path.index());
+        let parts = self.paths.pools(path).iter().zip(self.paths.weights(path));
+        let resource = |pool: u32| ResourceId::new(self.resource_of[pool as usize] as usize);
+        parts.map(|(pool, weight)| Use { resource: resource(*pool), weight: *weight }).collect()
+    }
+
+    /// How long a flow takes on a path that it shares with no other; `None` where that carries nothing.
+    pub fn alone(&self, path: PathId, bytes: Bytes) -> Option<Span> {
+        let path = self.paths.get(path.index());
+        let parts = self.paths.pools(path).iter().zip(self.paths.weights(path));
+        let rate = parts.map(|(pool, weight)| self.sharing.capacity(*pool) / weight).fold(path.cap, f64::min);
+        let moving = bytes.as_f64() * (SECOND / rate);
+        (rate > 0.0).then(|| Span::picoseconds(path.latency.saturating_add(whole(moving))))
     }
 
     /// The tags of the flows that wait for capacity: their latency has passed, and they have no rate.

@@ -5,7 +5,8 @@ use weft_base::Time;
 use super::Engine;
 use super::flows::State;
 use super::queue::TIMER;
-use super::types::{Event, EventKind};
+use super::sharing::NONE;
+use super::types::{Event, EventKind, ResourceId};
 
 impl Engine {
     /// Goes to the next time at which a flow ends or a timer wakes, clears `events` and fills it with all events of
@@ -59,7 +60,11 @@ impl Engine {
                 continue;
             }
             match flow.state {
-                State::Alone => self.end(entry.place, events),
+                State::Alone => {
+                    let narrowest = self.paths.get(flow.path as usize).narrowest;
+                    let limits = flow.bytes > 0.0 && narrowest != NONE;
+                    self.end(entry.place, limits.then_some(narrowest), events);
+                }
                 State::Waiting => self.open(entry.place),
                 State::Free | State::Sharing => {}
             }
@@ -70,18 +75,19 @@ impl Engine {
     fn take_shared(&mut self, events: &mut Vec<Event>) {
         let mut ended = std::mem::take(&mut self.ended);
         self.sharing.collect(self.now, &mut ended);
-        for slot in &ended {
+        for (slot, limit) in &ended {
             if self.flows[*slot as usize].state == State::Sharing {
-                self.end(*slot, events);
+                self.end(*slot, *limit, events);
             }
         }
         self.ended = ended;
     }
 
     /// All bytes of a flow have moved.
-    fn end(&mut self, slot: u32, events: &mut Vec<Event>) {
+    fn end(&mut self, slot: u32, limit: Option<u32>, events: &mut Vec<Event>) {
         let flow = &self.flows[slot as usize];
-        events.push(Event { tag: flow.tag, kind: EventKind::Ended });
+        let bottleneck = limit.map(|pool| ResourceId::new(self.resource_of[pool as usize] as usize));
+        events.push(Event { tag: flow.tag, kind: EventKind::Ended { bottleneck } });
         self.leave_path(slot, flow.bytes);
         self.set_free(slot);
     }

@@ -44,7 +44,7 @@ pub struct Engine {
     queue: Queue,
     sharing: Sharing,
     entries: Vec<Entry>,
-    ended: Vec<u32>,
+    ended: Vec<(u32, Option<u32>)>,
 }
 
 impl Engine {
@@ -76,6 +76,11 @@ impl Engine {
     pub fn add_path(&mut self, uses: &[Use], latency: Span, cap: Option<Rate>) -> PathId {
         let parts = Paths::merged(uses, &self.pool_of);
         PathId::new(self.paths.add(&parts, latency, cap))
+    }
+
+    /// How many resources there are.
+    pub fn resources(&self) -> usize {
+        self.pool_of.len()
     }
 
     /// Starts a flow now: its latency passes first, in which it shares nothing, then its bytes move. `tag` comes back
@@ -111,6 +116,9 @@ impl Engine {
     /// has ended.
     pub fn reroute(&mut self, flow: FlowId, path: PathId) {
         let Some(slot) = self.living(flow) else { return };
+        if self.flows[slot as usize].path as usize == path.index() {
+            return;
+        }
         let left = self.stop(slot);
         self.go_on(slot, path.index(), left);
     }

@@ -3,6 +3,7 @@
 use weft_base::{Rate, Span};
 
 use super::numbers::{SECOND, rate_f64};
+use super::sharing::NONE;
 use super::types::{Use, narrow};
 
 /// A path, with what a flow that has it to itself needs at its start.
@@ -12,6 +13,8 @@ pub(super) struct Path {
     pub latency: u64,
     /// How long a byte takes if nothing is shared; infinite if it never arrives.
     pub per_byte: f64,
+    /// The pool that limits a flow that shares nothing; none if that is its cap.
+    pub narrowest: u32,
     /// The state of the capacities for which `per_byte` holds.
     pub stand: u64,
     pub cap: f64,
@@ -37,6 +40,7 @@ impl Paths {
             count: narrow(uses.len()),
             latency: latency.get(),
             per_byte: 0.0,
+            narrowest: NONE,
             stand: u64::MAX,
             cap: cap.map_or(f64::INFINITY, rate_f64),
             carried: 0.0,
@@ -84,13 +88,19 @@ impl Paths {
         &self.weights[path.first as usize..][..path.count as usize]
     }
 
-    /// Finds `per_byte` anew if capacities have changed since; the path.
+    /// Finds what a flow alone gets anew if capacities have changed since; the path.
     pub fn refreshed(&mut self, path: usize, stand: u64, capacity: impl Fn(u32) -> f64) -> &Path {
         if self.records[path].stand != stand {
             let record = &self.records[path];
-            let parts = self.pools(record).iter().zip(self.weights(record));
-            let rate = parts.map(|(pool, weight)| capacity(*pool) / weight).fold(record.cap, f64::min);
-            self.records[path].per_byte = SECOND / rate;
+            let (mut rate, mut narrowest) = (record.cap, NONE);
+            for (pool, weight) in self.pools(record).iter().zip(self.weights(record)) {
+                let share = capacity(*pool) / weight;
+                if share < rate {
+                    (rate, narrowest) = (share, *pool);
+                }
+            }
+            let record = &mut self.records[path];
+            (record.per_byte, record.narrowest) = (SECOND / rate, narrowest);
             self.records[path].stand = stand;
         }
         &self.records[path]

@@ -159,7 +159,7 @@ impl Plain {
             for at in ended {
                 let Some(flow) = self.flows[at].take() else { continue };
                 self.carry(flow.path, flow.left);
-                events.push(Event { tag: flow.tag, kind: EventKind::Ended });
+                events.push(Event { tag: flow.tag, kind: EventKind::Ended { bottleneck: flow.limit } });
             }
             while self.timers.first().is_some_and(|timer| timer.0 <= time) {
                 let timer = self.timers.pop_first();

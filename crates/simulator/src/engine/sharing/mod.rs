@@ -188,8 +188,8 @@ impl Sharing {
         NEVER
     }
 
-    /// Takes out all flows that have ended by `now`, and lists them.
-    pub fn collect(&mut self, now: u64, ended: &mut Vec<u32>) {
+    /// Takes out all flows that have ended by `now`, and lists them with what limited them.
+    pub fn collect(&mut self, now: u64, ended: &mut Vec<(u32, Option<u32>)>) {
         ended.clear();
         let mut due = std::mem::take(&mut self.scratch.due);
         self.dues.due(now, &mut due);
@@ -197,12 +197,14 @@ impl Sharing {
             let first = ended.len();
             let mut next = self.next_end(pool as usize);
             while next <= now {
-                ended.extend(self.lines[pool as usize].ends.pop().map(|Reverse((_, flow))| flow));
+                let flow = self.lines[pool as usize].ends.pop();
+                let limit = (!self.pools[pool as usize].of_cap).then_some(pool);
+                ended.extend(flow.map(|Reverse((_, flow))| (flow, limit)));
                 next = self.next_end(pool as usize);
             }
             self.dues.set(pool as usize, next);
             // A flow can stand in the heap twice, if it came back with the target it had left with.
-            for flow in &ended[first..] {
+            for (flow, _) in &ended[first..] {
                 self.remove(*flow, now);
             }
         }
