@@ -15,6 +15,7 @@ mod island;
 mod network;
 pub mod oneliner;
 mod overlay;
+mod paths;
 mod pcie;
 mod route;
 mod separate;
@@ -28,14 +29,15 @@ pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind
 pub use grid::Grid;
 pub use island::{Islands, fabric_islands, islands};
 pub use overlay::{Health, Overlay};
-pub use weft_catalogue::LinkFamily;
-
+pub use paths::{Alternatives, Cable, NetworkPaths, Pick};
 pub use route::{Hop, Route, route, widest};
 pub use separate::{Separate, separate};
 pub use subnet::{
     Cables, Delivery, ForwardingTable, Generation, NotASignalling, Rates, Routes, Signalling, Subnet,
     SubnetEnd, SubnetFinding, SubnetHost, SubnetLeaf, SubnetLink, SubnetNode, SubnetNodeKind,
 };
+
+pub use weft_catalogue::LinkFamily;
 
 /// Diagnostic codes of this crate.
 pub const CODES: &[weft_base::Code] = oneliner::CODES;
