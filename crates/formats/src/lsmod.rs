@@ -1,7 +1,10 @@
 //! `lsmod`: loaded kernel modules. Those that GPUs and networks need are recorded; the others are counted.
 
+use memchr::memrchr2;
+
 use crate::block::{self, Block, BlockFormat, Step, is_prefix};
 use crate::evidence::{Record, Value};
+use crate::find::position;
 use crate::format::Line;
 
 /// The reader.
@@ -83,17 +86,11 @@ fn is_kept(name: &str) -> bool {
 
 fn starts(lines: &[Line<'_>], index: usize) -> Option<usize> {
     let text: &str = &lines[index].text;
-    // Asked of every line of a log: `contains` is quicker than `find`.
-    if let Some(offset) = text
-        .contains("Module ")
-        .then(|| text.find("Module "))
-        .flatten()
-        .filter(|offset| is_prefix(&text[..*offset]))
-    {
+    if let Some(offset) = position(text, "Module ", 0).filter(|offset| is_prefix(&text[..*offset])) {
         return is_head(&text[offset..]).then_some(offset);
     }
     // `lsmod | grep nvidia` has no head.
-    let offset = text.rfind([':', '>']).map_or(0, |end| end + 1);
+    let offset = memrchr2(b':', b'>', text.as_bytes()).map_or(0, |end| end + 1);
     let own = text.get(offset..)?;
     let offset = offset + own.len() - own.trim_start().len();
     let (name, ..) = row(own)?;

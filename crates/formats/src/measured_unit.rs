@@ -1,5 +1,6 @@
 //! Units of rates and sizes as people write them into tables of their own.
 
+use memchr::memchr_iter;
 use weft_base::{Bytes, Rate};
 
 /// A unit of rates: how many bytes per second one of it is.
@@ -38,7 +39,9 @@ impl RateUnit {
     /// The unit that `text` names anywhere, and how it is written there.
     pub fn within(text: &str) -> Option<(Self, &'static str)> {
         // All of them end in one of these; lines of logs rarely hold any.
-        if !["/s", "ps", "_s"].iter().any(|end| text.contains(end)) {
+        let bytes = text.as_bytes();
+        let ends = |at: usize| at.checked_sub(1).is_some_and(|before| b"/p_".contains(&bytes[before]));
+        if !memchr_iter(b's', bytes).any(ends) {
             return None;
         }
         let known = RATES.iter().find(|(name, _)| text.contains(name))?;

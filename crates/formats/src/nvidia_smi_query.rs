@@ -2,6 +2,7 @@
 
 use crate::block::{self, Block, BlockFormat, Step, field_name, is_prefix};
 use crate::evidence::{Record, Value};
+use crate::find::position;
 use crate::format::Line;
 
 /// The reader.
@@ -70,8 +71,7 @@ fn is_header(text: &str) -> bool {
 
 fn starts(lines: &[Line<'_>], index: usize) -> Option<usize> {
     let text: &str = &lines[index].text;
-    // Asked of every line of a log: `contains` is quicker than `find`.
-    let first = text.contains(", ").then(|| text.find(", ")).flatten()?;
+    let first = position(text, ", ", 0)?;
     let before = text.get(..first)?;
     let offset = before.rfind([' ', ':', '>', '\t']).map_or(0, |end| end + 1);
     // `memory.total [MiB], …` has a blank of its own.

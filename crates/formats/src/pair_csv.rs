@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr3};
 use weft_base::Diagnostic;
 use weft_catalogue::Catalogue;
 
@@ -87,9 +88,8 @@ fn cells(text: &str) -> Vec<&str> {
 /// The names of a header; `None` if it is none: a corner, and names of which none is a number.
 fn header(text: &str) -> Option<(&str, Vec<&str>)> {
     // Most lines of a log end here: behind their first comma stands no name.
-    let at = text.find(',').or_else(|| text.find(';'))?;
-    let second = text[at + 1..].split([',', ';']).next()?.trim();
-    if second.is_empty() || second.len() > NAME_MAX || second.contains(' ') {
+    let at = memchr(b',', text.as_bytes()).or_else(|| memchr(b';', text.as_bytes()))?;
+    if !may_be_name(&text[at + 1..]) {
         return None;
     }
     let cells = cells(text);
@@ -107,6 +107,15 @@ fn header(text: &str) -> Option<(&str, Vec<&str>)> {
     sorted.sort_unstable();
     sorted.dedup();
     (sorted.len() == names.len()).then(|| (*corner, names.to_vec()))
+}
+
+/// Whether the first cell of `rest` is one word that is not too long.
+fn may_be_name(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    let end = memchr3(b',', b';', b' ', rest.as_bytes()).unwrap_or(rest.len());
+    let behind = rest[end..].trim_start();
+    let word = rest[..end].trim_end();
+    (behind.is_empty() || behind.starts_with([',', ';'])) && !word.is_empty() && word.len() <= NAME_MAX
 }
 
 fn is_figure(cell: &str) -> bool {

@@ -53,8 +53,11 @@ fn prefix(rest: &str) -> Option<(usize, bool)> {
     if bytes.len() > 1 && bytes.ends_with(b":") {
         return Some((length, true));
     }
-    if let Some((before, _)) = word.split_once("<stdout>:").or_else(|| word.split_once("<stderr>:")) {
-        return Some((before.len() + "<stdout>:".len(), true));
+    // Few words hold the sign, and a search for a text costs more than one for a byte.
+    if bytes.contains(&b'<') {
+        if let Some(at) = word.find("<stdout>:").or_else(|| word.find("<stderr>:")) {
+            return Some((at + "<stdout>:".len(), true));
+        }
     }
     is_time(bytes).then_some((length, false))
 }
@@ -69,10 +72,13 @@ fn bracketed(rest: &str) -> Option<(usize, bool)> {
 
 /// `2025-01-31`, `10:00:00.123`, `2025-01-31T10:00:00Z`.
 fn is_time(word: &[u8]) -> bool {
+    if word.len() < 8 || !word[0].is_ascii_digit() {
+        return false;
+    }
     let known = |byte: &u8| byte.is_ascii_digit() || b"-:.,/TZ+".contains(byte);
     let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
     let marks = word.iter().filter(|byte| matches!(byte, b':' | b'-' | b'/')).count();
-    word.len() >= 8 && word[0].is_ascii_digit() && digits >= 6 && marks >= 2 && word.iter().all(known)
+    digits >= 6 && marks >= 2 && word.iter().all(known)
 }
 
 #[cfg(test)]

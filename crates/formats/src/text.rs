@@ -2,12 +2,21 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr_iter;
+
 use crate::format::{Line, Source};
 
 /// The lines of `source` without terminal escapes, carriage returns and invisible characters.
 pub fn lines(source: &Source) -> Vec<Line<'_>> {
-    let numbered = source.text.split('\n').zip(1u32..);
-    numbered.map(|(raw, number)| Line { number, text: cleaned(raw), raw }).collect()
+    let text = source.text.as_str();
+    let mut start = 0;
+    let mut lines = Vec::new();
+    for (end, number) in memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).zip(1u32..) {
+        let raw = &text[start..end];
+        lines.push(Line { number, text: cleaned(raw), raw });
+        start = end + 1;
+    }
+    lines
 }
 
 /// How much of a source is looked at to tell whether it is text.
@@ -39,7 +48,8 @@ fn sample(text: &str) -> &str {
 /// `raw` itself where nothing has to go, as in nearly all lines.
 fn cleaned(raw: &str) -> Cow<'_, str> {
     let body = raw.strip_suffix('\r').unwrap_or(raw);
-    if body.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+    // Without an early end, so that many bytes are looked at in one step.
+    if body.bytes().fold(true, |plain, byte| plain & (byte == b'\t' || (b' '..=b'~').contains(&byte))) {
         return Cow::Borrowed(body);
     }
     let (text, _) = clean(raw);

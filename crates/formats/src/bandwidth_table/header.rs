@@ -2,6 +2,7 @@ use weft_base::{Rate, Span};
 use weft_collective::Collective;
 
 use crate::evidence::BenchmarkRow;
+use crate::find::holds;
 use crate::measured_unit::{RateUnit, Size};
 
 /// The longest header; lines of a log that name a rate are longer or hold no columns.
@@ -77,12 +78,17 @@ pub(super) fn is_ruler(text: &str) -> bool {
 impl Header {
     /// From a line; `None` if it is no header.
     pub fn new(text: &str) -> Option<Self> {
-        let names_rate =
-            |text: &str| text.contains("usbw") || text.contains("lgbw") || RateUnit::within(text).is_some();
-        if text.len() > LENGTH_MAX || !names_rate(text) {
+        let whole = text;
+        let text = text.trim().trim_start_matches("# ");
+        // Most lines of a log end here, with the rank that a launcher puts before them: no column's name is a number.
+        if whole.len() > LENGTH_MAX || text.starts_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
-        let text = text.trim().trim_start_matches("# ");
+        if !(holds(whole, "bw") && (whole.contains("usbw") || whole.contains("lgbw"))
+            || RateUnit::within(whole).is_some())
+        {
+            return None;
+        }
         let separator = Separator::of(text);
         let cells = separator.cells(text);
         let columns: Vec<(String, Role)> =

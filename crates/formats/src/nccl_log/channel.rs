@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::line::{cut, take_number};
+use super::line::take_number;
 use crate::evidence::{Connection, Ring, Transport, TransportKind, TreePlace};
+use crate::find::cut;
 
 /// Pairs that are kept; a job of 1,024 ranks in which all talk to all has as many.
 const PAIRS_MAX: usize = 1 << 20;
@@ -29,7 +30,11 @@ type Pair = (u32, u32, u32, u32);
 pub(super) struct Channels<'a> {
     index: BTreeMap<Cow<'a, str>, u32>,
     transports: Vec<Transport>,
-    pairs: BTreeMap<Pair, Connection>,
+    /// Where the connection of a pair is.
+    pairs: BTreeMap<Pair, usize>,
+    connections: Vec<Connection>,
+    /// The pair of the line before: lines of one pair, a channel each, mostly follow each other.
+    last: Option<(Pair, usize)>,
     pairs_left: u32,
     rings: Vec<Ring>,
     ring_lines: u32,
@@ -90,13 +95,22 @@ impl<'a> Channels<'a> {
         let Some(to) = to else { return true };
         let known = communicator.and_then(|index| u32::try_from(index + 1).ok());
         let pair = (known.unwrap_or(0), from, to, number);
-        if !self.pairs.contains_key(&pair) && self.pairs.len() >= PAIRS_MAX {
+        let before = self.last.filter(|(last, _)| *last == pair).map(|(_, at)| at);
+        let Some(at) = before.or_else(|| self.pairs.get(&pair).copied()).or_else(|| {
+            let at = self.connections.len();
+            (at < PAIRS_MAX).then(|| {
+                let transport = number as usize;
+                let new = Connection { communicator, from, to, transport, line, ..Connection::default() };
+                self.connections.push(new);
+                self.pairs.insert(pair, at);
+                at
+            })
+        }) else {
             self.pairs_left += 1;
             return true;
-        }
-        let transport = number as usize;
-        let new = Connection { communicator, from, to, transport, line, ..Connection::default() };
-        let connection = self.pairs.entry(pair).or_insert(new);
+        };
+        self.last = Some((pair, at));
+        let connection = &mut self.connections[at];
         count(side, &mut connection.sends, &mut connection.receives, &mut connection.plain);
         true
     }
@@ -147,10 +161,9 @@ impl<'a> Channels<'a> {
             let channel = channel.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
             let Some(channel) = channel.and_then(|number| number.parse().ok()) else { return };
             let place = place.split('|').next().unwrap_or(place);
-            let mut parts = place.split("->");
-            let (Some(below), Some(rank), Some(above)) = (parts.next(), parts.next(), parts.next()) else {
-                return;
-            };
+            let Some((below, rest)) = cut(place, "->") else { return };
+            let Some((rank, above)) = cut(rest, "->") else { return };
+            let above = cut(above, "->").map_or(above, |(above, _)| above);
             let Ok(rank) = rank.parse() else { return };
             let children = below.split('/').filter_map(|child| child.parse().ok()).collect();
             let parent = above.parse().ok();
@@ -161,7 +174,7 @@ impl<'a> Channels<'a> {
     pub fn finish(self) -> Found {
         Found {
             transports: self.transports,
-            connections: self.pairs.into_values().collect(),
+            connections: self.pairs.into_values().map(|at| self.connections[at]).collect(),
             connections_left: self.pairs_left,
             rings: self.rings,
             ring_lines: self.ring_lines,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::channel::Channels;
 use super::communicator::Communicators;
-use super::line::{Level, Speaker, Spoken, is_number, take_number};
+use super::line::{Level, Speaker, Spoken, is_number, prefix, take_number};
 use super::network::Networks;
 use super::problem::Problems;
 use super::said;
@@ -12,6 +12,7 @@ use super::system::Systems;
 use super::tally::{Tally, Times};
 use super::tuning::Tuning;
 use crate::evidence::{ChannelCount, LibraryVersion, LoggedSetting, NcclLog};
+use crate::find::holds;
 
 /// Different settings, plugins, remarks and other statements that are kept.
 const SAID_MAX: usize = 256;
@@ -65,6 +66,7 @@ pub(super) const NO_LINK_SPEED: &str = "could not find value of '' in dictionary
 pub(super) struct Collector<'a> {
     log: NcclLog,
     hosts: BTreeMap<&'a str, usize>,
+    last: Who<'a>,
     versions: Tally<(&'static str, &'a str)>,
     networks: Tally<&'a str>,
     plugins: Tally<&'a str>,
@@ -80,11 +82,23 @@ pub(super) struct Collector<'a> {
     problems: Problems<'a>,
 }
 
+/// What a prefix says. Lines of one thread mostly follow each other, so that it is worked out once for many.
+#[derive(Debug, Default, Clone, Copy)]
+struct Who<'a> {
+    prefix: &'a str,
+    speaker: Option<Speaker<'a>>,
+    source: Option<&'a str>,
+    host: Option<usize>,
+    /// For which the thread works.
+    communicator: Option<usize>,
+}
+
 impl<'a> Collector<'a> {
     pub fn new() -> Self {
         Self {
             log: NcclLog::default(),
             hosts: BTreeMap::new(),
+            last: Who::default(),
             versions: Tally::new(SAID_MAX),
             networks: Tally::new(SAID_MAX),
             plugins: Tally::new(SAID_MAX),
@@ -102,15 +116,15 @@ impl<'a> Collector<'a> {
     }
 
     pub fn take(&mut self, spoken: &Spoken<'a>, line: u32) {
-        let host = spoken.speaker.map(|speaker| self.host(speaker));
+        let who = self.who(spoken.prefix);
         match spoken.level {
             Level::Info => {
                 self.log.info_lines += 1;
-                self.take_info(spoken, host, line);
+                self.take_info(spoken, who, line);
             }
             Level::Warn => {
                 self.log.warning_lines += 1;
-                self.problems.take(spoken.message.trim(), spoken.source, host, line);
+                self.problems.take(spoken.message.trim(), who.source, who.host, line);
             }
             Level::Framework => self.problems.take(spoken.message, None, None, line),
             Level::NcclVersion => {
@@ -128,6 +142,16 @@ impl<'a> Collector<'a> {
         self.other(beginning(text.trim()), line);
     }
 
+    fn who(&mut self, before: &'a str) -> Who<'a> {
+        if self.last.prefix != before {
+            let (speaker, source) = prefix(before);
+            let host = speaker.map(|speaker| self.host(speaker));
+            let communicator = self.communicators.of(speaker);
+            self.last = Who { prefix: before, speaker, source, host, communicator };
+        }
+        self.last
+    }
+
     fn host(&mut self, speaker: Speaker<'a>) -> usize {
         if let Some(index) = self.hosts.get(speaker.host) {
             return *index;
@@ -138,28 +162,29 @@ impl<'a> Collector<'a> {
         index
     }
 
-    fn take_info(&mut self, spoken: &Spoken<'a>, host: Option<usize>, line: u32) {
+    fn take_info(&mut self, spoken: &Spoken<'a>, who: Who<'a>, line: u32) {
         let text = spoken.message.trim();
         if let Some(rest) = after_channel(text) {
-            let communicator = self.communicators.of(spoken.speaker);
-            if self.channels.take(rest, communicator, line) {
+            if self.channels.take(rest, who.communicator, line) {
                 return;
             }
         } else if let Some(rest) = text.strip_prefix("Trees ") {
-            let communicator = self.communicators.of(spoken.speaker);
-            self.channels.take_trees(rest, communicator, line);
+            self.channels.take_trees(rest, who.communicator, line);
             return;
         }
-        let names_communicator = text.starts_with("comm ") || text.contains(" comm 0x");
-        if names_communicator && self.communicators.take(text, spoken.speaker, host, line)
-            || self.net.take(text, line)
-            || self.systems.take(spoken.message, spoken.speaker, host, line)
-            || self.tuning.take(text, spoken.speaker, line)
+        let names_communicator = text.starts_with("comm ") || holds(text, " comm 0x");
+        if names_communicator && self.communicators.take(text, who.speaker, who.host, line) {
+            self.last.communicator = self.communicators.of(who.speaker);
+            return;
+        }
+        if self.net.take(text, line)
+            || self.systems.take(spoken.message, who.speaker, who.host, line)
+            || self.tuning.take(text, who.speaker, line)
             || self.take_small(text, line)
         {
             return;
         }
-        if REMARKS.iter().any(|mark| text.contains(mark)) {
+        if REMARKS.iter().any(|mark| holds(text, mark)) {
             if self.remarks.add(text, line).is_some() {
                 return;
             }

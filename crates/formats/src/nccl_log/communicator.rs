@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::line::Speaker;
 use crate::evidence::{Communicator, LogRank};
+use crate::find::{cut, holds};
 
 /// A process and an address in it, or a thread of it.
 type Key<'a> = (&'a str, u32, &'a str);
@@ -51,8 +52,8 @@ impl<'a> Communicators<'a> {
     ) -> bool {
         let words = words(message);
         let (Some(rank), Some(ranks)) = (words.rank, words.ranks) else { return false };
-        let begins = message.contains("Init START");
-        let complete = message.contains("Init COMPLETE");
+        let begins = holds(message, "Init START");
+        let complete = holds(message, "Init COMPLETE");
         let process = speaker.map_or(("", 0), |speaker| (speaker.host, speaker.process));
         let key = (process.0, process.1, words.pointer);
         let known = self.by_pointer.get(&key).copied().filter(|(communicator, member)| {
@@ -138,7 +139,7 @@ impl<'a> Communicators<'a> {
 
 fn words(message: &str) -> Words<'_> {
     let mut found = Words::default();
-    let Some((_, rest)) = message.split_once("comm ") else { return found };
+    let Some((_, rest)) = cut(message, "comm ") else { return found };
     let mut words = rest.split([' ', ',']).filter(|word| !word.is_empty());
     found.pointer = words.next().unwrap_or("");
     while let Some(name) = words.next() {

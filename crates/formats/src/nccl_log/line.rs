@@ -1,5 +1,9 @@
 //! One line of a log: its prefix (host, process, thread, device), its level, its words.
 
+use memchr::{memchr, memrchr};
+
+use crate::find::{cut, holds, position};
+
 /// How a line is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
@@ -29,63 +33,33 @@ pub(super) struct Speaker<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spoken<'a> {
     pub level: Level,
-    pub speaker: Option<Speaker<'a>>,
-    /// `transport/net_ib.cc:839`, of warnings.
-    pub source: Option<&'a str>,
+    /// What stands before it: see [`prefix`].
+    pub prefix: &'a str,
     pub message: &'a str,
 }
 
 /// Errors that frameworks print in words of their own.
 const FRAMEWORK_MARKS: &[&str] = &["WorkNCCL(", "NCCL error in", "NCCL error:", "Failed, NCCL error"];
 
-/// Whether the line may be the library's: a test that costs next to nothing for all others.
-pub(super) fn may_be(text: &str) -> bool {
-    text.contains("CCL ") || text.contains("WorkNCCL(")
-}
-
 /// The line, if it is the library's.
 pub(super) fn parse(text: &str) -> Option<Spoken<'_>> {
-    if !may_be(text) {
-        return None;
-    }
     let mut from = 0;
     while let Some(at) = position(text, "NCCL ", from) {
         from = at + "NCCL ".len();
-        let before = text[..at].trim_end();
+        let prefix = text[..at].trim_end();
         let Some((level, message)) = level(&text[from..]) else { continue };
-        if ends_prefix(before) {
-            let (speaker, source) = prefix(before);
-            return Some(Spoken { level, speaker, source, message });
+        if ends_prefix(prefix) {
+            return Some(Spoken { level, prefix, message });
         }
+    }
+    if !holds(text, "CCL ") && !holds(text, "WorkNCCL(") {
+        return None;
     }
     version(text).or_else(|| framework(text))
 }
 
-/// Where `mark` stands in `text` from byte `from` on. Quicker than `str::find`, which prepares for long texts
-/// where a line has but a few dozen characters before the mark.
-pub(super) fn position(text: &str, mark: &str, from: usize) -> Option<usize> {
-    let (bytes, mark) = (text.as_bytes(), mark.as_bytes());
-    // Blanks are the most frequent bytes of all.
-    let skip = mark.iter().position(|byte| *byte != b' ')?;
-    let rare = mark[skip];
-    let mut at = from + skip;
-    loop {
-        at += bytes.get(at..)?.iter().position(|byte| *byte == rare)?;
-        if bytes[at - skip..].starts_with(mark) {
-            return Some(at - skip);
-        }
-        at += 1;
-    }
-}
-
-/// `text` before and behind the first `mark`.
-pub(super) fn cut<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
-    let at = position(text, mark, 0)?;
-    Some((&text[..at], &text[at + mark.len()..]))
-}
-
 fn level(rest: &str) -> Option<(Level, &str)> {
-    let word_end = rest.find(' ').unwrap_or(rest.len());
+    let word_end = memchr(b' ', rest.as_bytes()).unwrap_or(rest.len());
     let level = match &rest[..word_end] {
         "INFO" => Level::Info,
         "WARN" => Level::Warn,
@@ -106,8 +80,8 @@ fn ends_prefix(before: &str) -> bool {
     }
 }
 
-/// Who spoke, and the place in the source where that stands.
-fn prefix(before: &str) -> (Option<Speaker<'_>>, Option<&str>) {
+/// Who spoke, and the place in the source where that stands: `transport/net_ib.cc:839`, of warnings.
+pub(super) fn prefix(before: &str) -> (Option<Speaker<'_>>, Option<&str>) {
     let mut who = None;
     let mut source = None;
     for word in before.split(' ').filter(|word| !word.is_empty()) {
@@ -123,14 +97,21 @@ fn prefix(before: &str) -> (Option<Speaker<'_>>, Option<&str>) {
 
 /// `[1,0]<stdout>:node001:120037:120133`.
 fn speaker(word: &str) -> Option<Speaker<'_>> {
-    let (rest, thread) = word.rsplit_once(':')?;
-    let (rest, process) = rest.rsplit_once(':')?;
+    let (rest, thread) = behind_colon(word)?;
+    let (rest, process) = behind_colon(rest)?;
     // `12:34:56` is a time.
     if process.len() == 2 && thread.len() == 2 || !is_number(process) || !is_number(thread) {
         return None;
     }
-    let host = rest.rsplit([':', '>', ']', '|']).next().filter(|host| !host.is_empty())?;
+    let start = rest.bytes().rposition(|byte| b":>]|".contains(&byte)).map_or(0, |last| last + 1);
+    let host = Some(&rest[start..]).filter(|host| !host.is_empty())?;
     Some(Speaker { host, process: process.parse().ok()?, thread: thread.parse().ok()? })
+}
+
+/// `word` before and behind its last colon.
+fn behind_colon(word: &str) -> Option<(&str, &str)> {
+    let at = memrchr(b':', word.as_bytes())?;
+    Some((&word[..at], &word[at + 1..]))
 }
 
 pub(super) fn is_number(text: &str) -> bool {
@@ -140,7 +121,7 @@ pub(super) fn is_number(text: &str) -> bool {
 /// `NCCL version 2.18.3+cuda12.2` stands alone on its line, but for what a launcher puts before it.
 fn version(text: &str) -> Option<Spoken<'_>> {
     const MARK: &str = "CCL version";
-    let at = text.find(MARK)?.checked_sub(1)?;
+    let at = position(text, MARK, 0)?.checked_sub(1)?;
     let level = match text.as_bytes().get(at)? {
         b'N' => Level::NcclVersion,
         b'R' => Level::RcclVersion,
@@ -150,17 +131,13 @@ fn version(text: &str) -> Option<Spoken<'_>> {
     let message = text[at + 1 + MARK.len()..].trim_start_matches([' ', ':', '\t']).trim_end();
     let numbered = message.starts_with(|c: char| c.is_ascii_digit()) && message.contains('.');
     let alone = !before.trim_start().starts_with('#');
-    (numbered && alone && ends_prefix(before)).then_some(Spoken {
-        level,
-        speaker: None,
-        source: None,
-        message,
-    })
+    // Who says it has no part in it.
+    (numbered && alone && ends_prefix(before)).then_some(Spoken { level, prefix: "", message })
 }
 
 fn framework(text: &str) -> Option<Spoken<'_>> {
-    let marked = FRAMEWORK_MARKS.iter().any(|mark| text.contains(mark));
-    marked.then(|| Spoken { level: Level::Framework, speaker: None, source: None, message: text.trim() })
+    let marked = FRAMEWORK_MARKS.iter().any(|mark| holds(text, mark));
+    marked.then(|| Spoken { level: Level::Framework, prefix: "", message: text.trim() })
 }
 
 /// Whether `text` goes on with what RCCL says of itself after its version.
@@ -189,13 +166,13 @@ pub(super) fn take_number(text: &mut &str) -> Option<u32> {
 
 /// The number that follows `mark` in `text`.
 pub(super) fn number_after(text: &str, mark: &str) -> Option<u32> {
-    let mut rest = text.split_once(mark)?.1.trim_start_matches([' ', '=', ':']);
+    let mut rest = cut(text, mark)?.1.trim_start_matches([' ', '=', ':']);
     take_number(&mut rest)
 }
 
 /// The word that follows `mark` in `text`, to the next blank or comma.
 pub(super) fn word_after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
-    let rest = text.split_once(mark)?.1.trim_start();
+    let rest = cut(text, mark)?.1.trim_start();
     let word = rest.split([' ', ',', '\t']).next()?;
     (!word.is_empty()).then_some(word)
 }
@@ -205,7 +182,7 @@ mod tests {
     use super::*;
 
     fn host(text: &str) -> Option<(&str, u32, u32)> {
-        let speaker = parse(text)?.speaker?;
+        let speaker = prefix(parse(text)?.prefix).0?;
         Some((speaker.host, speaker.process, speaker.thread))
     }
 
@@ -219,9 +196,9 @@ mod tests {
         let bare = parse("[1] NCCL INFO Channel 00/0 : 1[21000] -> 0[1000] via P2P/direct pointer");
         assert_eq!(bare.map(|spoken| spoken.level), Some(Level::Info));
         let warned = parse("w:946:988 [0] transport/net_ib.cc:839 NCCL WARN NET/IB : Got completion");
-        assert_eq!(warned.and_then(|spoken| spoken.source), Some("transport/net_ib.cc:839"));
+        assert_eq!(warned.and_then(|spoken| prefix(spoken.prefix).1), Some("transport/net_ib.cc:839"));
         let named = parse("w:946:988 [0] init.cc:12 (ncclInit) NCCL WARN Cuda failure");
-        assert_eq!(named.and_then(|spoken| spoken.source), Some("init.cc:12"));
+        assert_eq!(named.and_then(|spoken| prefix(spoken.prefix).1), Some("init.cc:12"));
     }
 
     #[test]
@@ -230,17 +207,6 @@ mod tests {
         assert_eq!(parse("# nccl-tests version 2.19.6 nccl-headers=22203"), None);
         assert_eq!(parse("set NCCL_DEBUG=INFO and NCCL WARNINGS appear"), None);
         assert_eq!(parse("torch 2.1, NCCL version 2.18.1"), None);
-    }
-
-    #[test]
-    fn marks_are_found_where_they_begin() {
-        assert_eq!(position("a vi via b via c", " via ", 0), Some(4));
-        assert_eq!(position("a vi via b via c", " via ", 5), Some(10));
-        assert_eq!(
-            (position("via ", " via ", 0), position("", "x", 0), position("x", "x", 9)),
-            (None, None, None)
-        );
-        assert_eq!(cut("é via ü", " via "), Some(("é", "ü")));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use weft_base::Rate;
 
-use super::line::{cut, number_after, take_number, word_after};
+use super::line::{number_after, take_number, word_after};
 use super::tally::Tally;
 use crate::evidence::{AdapterList, GdrFact, LogAdapter};
+use crate::find::cut;
 
 /// Different lists and facts that are kept.
 const LISTS_MAX: usize = 1 << 10;
@@ -45,14 +46,14 @@ impl<'a> Networks<'a> {
 
     /// Whether `text` is of networks; it was read then.
     pub fn take(&mut self, text: &'a str, line: u32) -> bool {
-        if text.contains("GPU Direct RDMA ") {
-            return cut(text, "GPU Direct RDMA ").is_some_and(|(_, rest)| self.take_gdr(rest, line));
+        if let Some((_, rest)) = cut(text, "GPU Direct RDMA ") {
+            return self.take_gdr(rest, line);
         }
         if let Some(rest) = text.strip_prefix("Bootstrap").map(|rest| rest.trim_start_matches([' ', ':'])) {
             return self.take_bootstrap(rest, line);
         }
         let Some(rest) = text.strip_prefix("NET/") else { return false };
-        if let Some((network, list)) = rest.split_once(": Using ") {
+        if let Some((network, list)) = cut(rest, ": Using ") {
             return self.take_list(network.trim_end(), list, line);
         }
         self.take_rate(rest)
@@ -85,7 +86,7 @@ impl<'a> Networks<'a> {
     }
 
     fn take_list(&mut self, network: &'a str, list: &'a str, line: u32) -> bool {
-        let list = list.split("OOB").next().unwrap_or(list);
+        let list = cut(list, "OOB").map_or(list, |(list, _)| list);
         let relaxed = list.contains("[RO]");
         let named: Vec<Named<'a>> = list.split_whitespace().filter_map(named).collect();
         let found = !named.is_empty();

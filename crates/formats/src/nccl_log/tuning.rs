@@ -6,6 +6,7 @@ use super::line::{Speaker, word_after};
 use super::system::gigabytes;
 use super::tally::Tally;
 use crate::evidence::{TuningCell, TuningChoice, TuningRow, TuningTable};
+use crate::find::cut;
 
 /// Tables, their rows, and different choices that are kept.
 const TABLES_MAX: usize = 64;
@@ -37,8 +38,8 @@ impl<'a> Tuning<'a> {
 
     /// Whether `text` is of tuning; it was read then.
     pub fn take(&mut self, text: &'a str, speaker: Option<Speaker<'a>>, line: u32) -> bool {
-        if text.contains(" Bytes -> ") {
-            return self.take_choice(text, line);
+        if let Some((before, after)) = cut(text, " Bytes -> ") {
+            return self.take_choice(before, after, line);
         }
         if !text.contains('|') {
             return false;
@@ -75,8 +76,11 @@ impl<'a> Tuning<'a> {
 
     fn take_row(&mut self, title: &str, cells: &[&str], speaker: Option<Speaker<'a>>) -> bool {
         let named = !title.is_empty() && title.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if !named || cells.is_empty() {
+            return false;
+        }
         let read: Option<Vec<TuningCell>> = cells.iter().map(|cell| tuning_cell(cell)).collect();
-        let Some(cells) = read.filter(|cells| named && !cells.is_empty()) else { return false };
+        let Some(cells) = read else { return false };
         if let Some(table) = self.tables.last_mut().filter(|_| self.open && self.printer == speaker) {
             if table.rows.len() < ROWS_MAX {
                 table.rows.push(TuningRow { collective: title.to_owned(), cells });
@@ -86,8 +90,7 @@ impl<'a> Tuning<'a> {
     }
 
     /// `AllReduce: 4096 Bytes -> Algo 1 proto 2 time 45.6`, `… -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}`.
-    fn take_choice(&mut self, text: &'a str, line: u32) -> bool {
-        let Some((before, after)) = text.split_once(" Bytes -> ") else { return false };
+    fn take_choice(&mut self, before: &'a str, after: &'a str, line: u32) -> bool {
         let (collective, bytes) = match before.rsplit_once(' ') {
             Some((collective, bytes)) => (Some(collective.trim_end_matches([':', ' '])), bytes),
             None => (None, before),

@@ -2,6 +2,7 @@
 
 use super::row::{Columns, Row, tail};
 use crate::evidence::BenchmarkRank;
+use crate::find::holds;
 use crate::prefix::{Body, body};
 
 /// Programs and the collectives they measure.
@@ -94,7 +95,9 @@ fn may_be_comment(text: &str) -> bool {
         "Blocking",
         "Errors",
     ];
-    words.iter().any(|word| text.starts_with(word))
+    // Most lines differ from all of them in their first byte.
+    let first = text.as_bytes().first();
+    words.iter().any(|word| word.as_bytes().first() == first && text.starts_with(word))
 }
 
 fn row(text: &str) -> Option<Kind<'_>> {
@@ -194,7 +197,8 @@ fn rank(text: &str) -> Option<BenchmarkRank> {
 
 /// The program of a command line such as `mpirun -np 8 ./build/all_reduce_perf -b 8`.
 fn program(text: &str) -> Option<&'static str> {
-    if !text.contains("_perf") {
+    // Asked of nearly every line of a log.
+    if !holds(text, "_perf") {
         return None;
     }
     let last = |word: &'_ str| word.rfind(['/', '=']).map_or(0, |at| at + 1);
