@@ -7,11 +7,13 @@ use crate::graph::NodeId;
 pub struct Grid {
     first: NodeId,
     sizes: Vec<u16>,
+    vertices: usize,
 }
 
 impl Grid {
     pub(crate) fn new(first: NodeId, sizes: Vec<u16>) -> Self {
-        Self { first, sizes }
+        let vertices = sizes.iter().map(|size| usize::from(*size)).product();
+        Self { first, sizes, vertices }
     }
 
     /// Switches along each dimension.
@@ -21,7 +23,7 @@ impl Grid {
 
     /// Switches of the whole grid.
     pub fn vertices(&self) -> usize {
-        self.sizes.iter().map(|size| usize::from(*size)).product()
+        self.vertices
     }
 
     /// Whether a node is one of its switches.
@@ -52,11 +54,16 @@ impl Grid {
 
     /// Steps from one switch to another, the short way round in each dimension.
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
-        let steps = self.sizes.iter().enumerate().map(|(dimension, size)| {
-            let apart = self.place(from, dimension)?.abs_diff(self.place(to, dimension)?);
-            Some(u32::from(apart.min(size - apart)))
-        });
-        steps.sum()
+        // Asked for every neighbour of every switch on a way: one division per end and dimension.
+        let (mut from, mut to) =
+            (u32::try_from(self.offset(from)?).ok()?, u32::try_from(self.offset(to)?).ok()?);
+        let mut steps = 0;
+        for size in self.sizes.iter().map(|size| u32::from(*size)) {
+            let apart = (from % size).abs_diff(to % size);
+            steps += apart.min(size - apart);
+            (from, to) = (from / size, to / size);
+        }
+        Some(steps)
     }
 
     /// The neighbours of a switch: per dimension the next and the previous one, which are the same where the size is 2.
@@ -79,7 +86,7 @@ impl Grid {
     }
 
     fn offset(&self, node: NodeId) -> Option<usize> {
-        node.index().checked_sub(self.first.index()).filter(|offset| *offset < self.vertices())
+        node.index().checked_sub(self.first.index()).filter(|offset| *offset < self.vertices)
     }
 }
 

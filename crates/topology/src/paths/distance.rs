@@ -20,6 +20,8 @@ const CELLS_PER_LINK: usize = 8;
 struct Next {
     link: LinkId,
     switch: u32,
+    /// The class of the switch where it ends.
+    class: u32,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,11 @@ impl Distances {
             let links = topology.links_from(*node).filter(|(_, link)| {
                 number[link.to.index()] != NONE && topology.family(link) == LinkFamily::Network
             });
-            next.extend(links.map(|(id, link)| Next { link: id, switch: number[link.to.index()] }));
+            next.extend(links.map(|(id, link)| Next {
+                link: id,
+                switch: number[link.to.index()],
+                class: NONE,
+            }));
             first.push(u32::try_from(next.len()).unwrap_or(NONE));
         }
         let mut distances = Self {
@@ -129,15 +135,25 @@ impl Distances {
     pub fn onward(&mut self, at: NodeId, ports: &[(LinkId, NodeId)], hops: &mut Vec<LinkId>) {
         let at = self.number[at.index()];
         let mut leaves = self.load(ports);
-        let Some(best) = leaves.iter().map(|leaf| self.steps(at, *leaf)).min().filter(|best| *best != FAR)
-        else {
-            return;
-        };
+        let best = leaves.iter().map(|leaf| self.steps(at, *leaf)).min().filter(|best| *best != FAR);
+        let Some((best, nearer)) = best.and_then(|best| Some((best, best.checked_sub(1)?))) else { return };
         leaves.retain(|leaf| self.steps(at, *leaf) == best);
-        let nearer = |next: &&Next| {
-            leaves.iter().any(|leaf| self.steps(next.switch, *leaf).checked_add(1) == Some(best))
-        };
-        hops.extend(self.links(at as usize).iter().filter(nearer).map(|next| next.link));
+        let links = self.links(at as usize);
+        if let [leaf] = *leaves
+            && let Some(row) = &self.rows[self.class[leaf as usize] as usize]
+        {
+            // The usual case, without looking up again what is the same for all links.
+            let class = self.class[leaf as usize];
+            let steps = |next: &Next| match (next.switch == leaf, next.class == class) {
+                (true, _) => 0,
+                (false, true) => 2,
+                (false, false) => row[next.class as usize],
+            };
+            hops.extend(links.iter().filter(|next| steps(next) == nearer).map(|next| next.link));
+            return;
+        }
+        let leads = |next: &&Next| leaves.iter().any(|leaf| self.steps(next.switch, *leaf) == nearer);
+        hops.extend(links.iter().filter(leads).map(|next| next.link));
     }
 
     fn links(&self, switch: usize) -> &[Next] {
@@ -275,6 +291,9 @@ impl Distances {
                 members.push(switch);
             }
             self.class[switch] = u32::try_from(members.len() - 1).unwrap_or(NONE);
+        }
+        for next in &mut self.next {
+            next.class = self.class[next.switch as usize];
         }
         self.class_first = vec![0];
         for member in &members {
