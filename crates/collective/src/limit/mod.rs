@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 pub use cut::Cut;
 pub(crate) use gather::gather;
 pub(crate) use one::spread;
+pub(crate) use parts::exchanged;
 
 use crate::graph::Graph;
 use crate::{Collective, Rank, Terrain};

@@ -35,9 +35,7 @@ fn exchange(terrain: &Terrain, graph: &Graph) -> Option<Limit> {
     }
     let mut best = Parts::singles(&joined);
     if joined.ranks <= MOST_RANKS_TAKEN_APART {
-        while let Some(worse) = take_apart(&joined, best.rate()) {
-            best = Parts::of(&joined, &worse);
-        }
+        best = worst(&joined);
     } else {
         for level in terrain.levels() {
             let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -56,6 +54,20 @@ fn exchange(terrain: &Terrain, graph: &Graph) -> Option<Limit> {
     let side = |side: &Vec<bool>| -> Vec<bool> { place.iter().map(|joined| side[*joined]).collect() };
     let cuts = best.sides.iter().map(|inside| Cut::around(terrain, &side(inside))).collect();
     Some(Limit { busbw_in_units: busbw, cuts, reason: Reason::PartsExchange })
+}
+
+/// The parts for which what leaves them is least, for each part but one.
+fn worst(graph: &Graph) -> Parts {
+    let mut best = Parts::singles(graph);
+    while let Some(worse) = take_apart(graph, best.rate()) {
+        best = Parts::of(graph, &worse);
+    }
+    best
+}
+
+/// What parts can exchange at most, by the worst way to take at least two ranks apart.
+pub(crate) fn exchanged(graph: &Graph) -> Fraction {
+    worst(graph).rate()
 }
 
 /// Parts, the side of each one's narrowest cut, and what leaves all of them together.

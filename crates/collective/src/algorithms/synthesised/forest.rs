@@ -3,15 +3,13 @@
 use super::pack::pack;
 use super::split::Wiring;
 use crate::graph::{Graph, Way};
-use crate::limit::{Fraction, common_divisor, gather, spread};
+use crate::limit::{Fraction, common_divisor, exchanged, gather, spread};
 
 /// Trees that spread data from their roots to all ranks, all at the same rate and all at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forest {
-    /// Trees of each root.
-    pub trees_per_root: usize,
-    /// What all trees of one root spread together, in the terrain's unit of capacity.
-    pub rate_in_units: Fraction,
+    /// What each tree carries, in the terrain's unit of capacity.
+    pub tree_rate_in_units: Fraction,
     /// The trees, root after root.
     pub trees: Vec<Tree>,
 }
@@ -33,12 +31,11 @@ pub(super) const MOST_TREES: u128 = 512;
 const FINER: u128 = 1 << 10;
 
 impl Forest {
-    /// The best forest from all ranks or from one; `None` where some rank cannot be reached.
+    /// The best forest with as many trees from each rank, or from one; `None` where some rank cannot be reached.
     pub(super) fn grow(graph: &Graph, root: Option<usize>) -> Option<Self> {
         let roots: Vec<usize> = root.map_or_else(|| (0..graph.ranks).collect(), |root| vec![root]);
         if graph.ranks == 1 {
-            let tree = Tree { root: 0, hops: Vec::new() };
-            return Some(Self { trees_per_root: 1, rate_in_units: Fraction::default(), trees: vec![tree] });
+            return Some(Self::of_one_rank());
         }
         let (graph, finer) = balanced(graph);
         let rate = match root {
@@ -50,23 +47,79 @@ impl Forest {
         }
         let most = (MOST_TREES / roots.len() as u128).max(1);
         let scaled = exact(&graph, rate, most).or_else(|| nearly(&graph, rate, &roots, most))?;
-        let mut wiring = Wiring::new(&scaled.graph, &roots, scaled.trees_per_root);
+        let counts = roots.iter().map(|&root| (root, scaled.trees_per_root)).collect();
+        let rate = scaled.rate;
+        let tree_rate = Fraction::new(rate.numerator, rate.denominator * finer * scaled.trees_per_root);
+        Self::packed(&scaled.graph, counts, tree_rate)
+    }
+
+    /// A forest that reaches the limit of an all-reduce, sums first and copies then over the same trees, more of them
+    /// from where there is more room. `None` where as many from each rank do as well, where links do not carry the same
+    /// both ways, where sums and copies would have to go on at once, or where too many trees are needed.
+    pub(super) fn grow_uneven(graph: &Graph) -> Option<Self> {
+        if graph.ranks < 2 || *graph != graph.reversed() {
+            return None;
+        }
+        let (all, each) = (exchanged(graph), gather(graph).rate());
+        if all <= Fraction::new(each.numerator * graph.ranks as u128, each.denominator) {
+            return None;
+        }
+        let scaled = mapped(graph, |capacity| capacity * all.denominator);
+        let counts = fewest_roots(&scaled, all.numerator)?;
+        let common =
+            scaled.edges.iter().map(|way| way.capacity).chain(counts.iter().map(|(_, count)| *count));
+        let common = common.fold(0, common_divisor);
+        if all.numerator / common > MOST_TREES {
+            return None;
+        }
+        let scaled = mapped(&scaled, |capacity| capacity / common);
+        let counts = counts.iter().map(|(root, count)| (*root, count / common)).collect();
+        Self::packed(&scaled, counts, Fraction::new(common, all.denominator))
+    }
+
+    fn packed(graph: &Graph, roots: Vec<(usize, u128)>, tree_rate_in_units: Fraction) -> Option<Self> {
+        let mut wiring = Wiring::new(graph, roots);
         wiring.take_switches_out();
-        let batches = pack(&wiring, &roots, scaled.trees_per_root)?;
         let mut trees = Vec::new();
-        for batch in &batches {
+        for batch in &pack(&wiring)? {
             for _ in 0..batch.count {
                 let hops = batch.edges.iter().map(|&(from, to)| wiring.take_one(from, to));
                 trees.push(Tree { root: batch.root, hops: hops.collect::<Option<_>>()? });
             }
         }
-        let Fraction { numerator, denominator } = scaled.rate;
-        Some(Self {
-            trees_per_root: usize::try_from(scaled.trees_per_root).ok()?,
-            rate_in_units: Fraction::new(numerator, denominator * finer),
-            trees,
-        })
+        Some(Self { tree_rate_in_units, trees })
     }
+
+    fn of_one_rank() -> Self {
+        let tree = Tree { root: 0, hops: Vec::new() };
+        Self { tree_rate_in_units: Fraction::default(), trees: vec![tree] }
+    }
+}
+
+/// How many trees to begin at each rank, `all` together, so that all reach every rank; `None` where so few do not.
+///
+/// Ranks give up what they need not have, one after the other. That leads to the least sum in any order (Frank 1978:
+/// what sets of ranks must have is supermodular where sets meet).
+fn fewest_roots(graph: &Graph, all: u128) -> Option<Vec<(usize, u128)>> {
+    let missing = |counts: &[(usize, u128)]| Wiring::new(graph, counts.to_vec()).missing_of(all);
+    // As even as possible to begin with, since that spares trees.
+    let even = |count| (0..graph.ranks).map(|rank| (rank, count)).collect::<Vec<_>>();
+    let (mut low, mut high) = (0, all);
+    while low < high {
+        let middle = u128::midpoint(low, high);
+        if missing(&even(middle)).is_some() { low = middle + 1 } else { high = middle }
+    }
+    let mut counts = even(high);
+    for rank in 0..graph.ranks {
+        let had = std::mem::take(&mut counts[rank].1);
+        while counts[rank].1 < had
+            && let Some(missing) = missing(&counts)
+        {
+            counts[rank].1 = (counts[rank].1 + missing).min(had);
+        }
+    }
+    counts.retain(|(_, count)| *count > 0);
+    (counts.iter().map(|(_, count)| count).sum::<u128>() == all).then_some(counts)
 }
 
 /// A graph whose capacities count trees.
@@ -92,7 +145,8 @@ fn nearly(graph: &Graph, rate: Fraction, roots: &[usize], most: u128) -> Option<
         // Trees of the rate / trees / (1 + steps / 256).
         let (above, below) = (trees * rate.denominator * (256 + steps), rate.numerator * 256);
         let graph = balanced_down(mapped(graph, |capacity| capacity * above / below));
-        let holds = Wiring::new(&graph, roots, trees).missing().is_none();
+        let counts = roots.iter().map(|&root| (root, trees)).collect();
+        let holds = Wiring::new(&graph, counts).missing().is_none();
         let rate = Fraction::new(rate.numerator * 256, rate.denominator * (256 + steps));
         holds.then_some(Scaled { graph, trees_per_root: trees, rate })
     };

@@ -99,24 +99,31 @@ impl Synthesised {
         let spreads =
             matches!(call.collective, Collective::AllReduce | Collective::AllGather | Collective::Broadcast);
         let adding = if call.collective.reduces() { Some(self.adding(call, terrain)?) } else { None };
-        let spreading = if spreads { Some(self.spreading(call, terrain)?) } else { None };
+        let graph = Graph::of(terrain);
+        let spreading = match &adding {
+            Some(adding) if spreads && graph == graph.reversed() => Some(adding.clone()),
+            Some(_) | None if spreads => Some(self.spreading(call, terrain)?),
+            Some(_) | None => None,
+        };
         let schedule = Schedule { call, ranks: terrain.ranks() as usize, adding, spreading };
         Some(schedule.program().into_plan())
     }
 
-    /// The trees along which data are spread: from the root of a broadcast, otherwise from all ranks. `None` where
-    /// some rank cannot be reached.
+    /// The trees along which data are spread: from the root of a broadcast, otherwise from all ranks, and for an
+    /// all-reduce more from some than from others where that helps. `None` where some rank cannot be reached.
     pub fn spreading(self, call: &Call, terrain: &Terrain) -> Option<Forest> {
-        Forest::grow(&Graph::of(terrain), root(call))
+        grow(call, &Graph::of(terrain))
     }
 
     /// The trees against which sums are made, to the root of a reduce, otherwise to all ranks. Hops are written from
     /// the root outwards, data go the other way.
     pub fn adding(self, call: &Call, terrain: &Terrain) -> Option<Forest> {
-        Forest::grow(&Graph::of(terrain).reversed(), root(call))
+        grow(call, &Graph::of(terrain).reversed())
     }
 }
 
-fn root(call: &Call) -> Option<usize> {
-    matches!(call.collective, Collective::Broadcast | Collective::Reduce).then(|| call.root.index())
+fn grow(call: &Call, graph: &Graph) -> Option<Forest> {
+    let one_root = matches!(call.collective, Collective::Broadcast | Collective::Reduce);
+    let uneven = if call.collective == Collective::AllReduce { Forest::grow_uneven(graph) } else { None };
+    uneven.or_else(|| Forest::grow(graph, one_root.then(|| call.root.index())))
 }

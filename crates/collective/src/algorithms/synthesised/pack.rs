@@ -30,12 +30,13 @@ impl Batch {
     }
 }
 
-/// `count` trees from each root; `None` where they cannot be packed. The graph has no switches left.
-pub(super) fn pack(wiring: &Wiring, roots: &[usize], count: u128) -> Option<Vec<Batch>> {
+/// All trees of the wiring's roots; `None` where they cannot be packed. The graph has no switches left.
+pub(super) fn pack(wiring: &Wiring) -> Option<Vec<Batch>> {
     let ranks = wiring.ranks;
     let row = |from| (0..ranks).map(move |to| wiring.capacity(from, to)).collect();
     let mut left: Vec<Vec<u128>> = (0..ranks).map(row).collect();
-    let mut batches: Vec<Batch> = roots.iter().map(|&root| Batch::new(root, count, ranks)).collect();
+    let mut batches: Vec<Batch> =
+        wiring.roots.iter().map(|&(root, count)| Batch::new(root, count, ranks)).collect();
     while let Some(growing) = batches.iter().position(|batch| !batch.is_whole()) {
         let (from, to, amount) = next_edge(&left, &batches, growing)?;
         if amount < batches[growing].count {

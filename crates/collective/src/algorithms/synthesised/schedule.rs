@@ -22,7 +22,7 @@ pub(super) struct Schedule<'c> {
 /// A tree of a schedule: its blocks and neighbours.
 struct Planted {
     root: usize,
-    /// The first block in a buffer of one part, or of all.
+    /// The first block in a buffer of the own part only, and in one of all parts.
     first_of_part: usize,
     first_of_all: usize,
     blocks: usize,
@@ -33,27 +33,39 @@ struct Planted {
 
 impl Schedule<'_> {
     pub(super) fn program(&self) -> Program {
+        let per_part = |forest: &Forest| forest.trees.len() / self.parts();
         let trees_per_part = match (&self.adding, &self.spreading) {
-            (Some(one), Some(other)) => least_multiple(one.trees_per_root, other.trees_per_root),
-            (Some(one), None) | (None, Some(one)) => one.trees_per_root,
+            (Some(one), Some(other)) => least_multiple(per_part(one), per_part(other)),
+            (Some(one), None) | (None, Some(one)) => per_part(one),
             (None, None) => return Program::default(),
         };
-        let roots = if self.call.collective == Collective::AllReduce { self.ranks } else { 1 };
-        let chunks = self.chunks(trees_per_part * roots);
-        let blocks = trees_per_part * chunks;
+        let chunks = self.chunks(trees_per_part);
+        let pieces = trees_per_part * chunks;
         let plant = |forest: &Option<Forest>| -> Vec<Planted> {
-            let trees = forest.iter().flat_map(|forest| forest.trees.iter().map(move |tree| (forest, tree)));
-            let plant = |(index, (forest, tree)): (usize, (&Forest, &Tree))| {
-                let within = index % forest.trees_per_root * (blocks / forest.trees_per_root);
-                self.plant(tree, within, blocks, blocks / forest.trees_per_root, chunks)
-            };
-            trees.enumerate().map(plant).collect()
+            let Some(forest) = forest else { return Vec::new() };
+            let blocks = pieces / per_part(forest);
+            let within = |index| index % per_part(forest) * blocks;
+            let trees = forest.trees.iter().enumerate();
+            trees.map(|(index, tree)| self.plant(tree, within(index), (pieces, blocks, chunks))).collect()
         };
         let (adding, spreading) = (plant(&self.adding), plant(&self.spreading));
         let rank = |rank| self.threads(rank, &adding, &spreading);
         let scratch = matches!(self.call.collective, Collective::ReduceScatter | Collective::Reduce).into();
-        let pieces = u32::try_from(blocks * roots).unwrap_or(u32::MAX);
+        let pieces = u32::try_from(pieces).unwrap_or(u32::MAX);
         Program { pieces, scratch, ranks: (0..self.ranks).map(rank).collect() }
+    }
+
+    /// Parts of the larger buffer, each of which has trees of its own.
+    fn parts(&self) -> usize {
+        match self.call.collective {
+            Collective::AllGather | Collective::ReduceScatter => self.ranks,
+            Collective::AllReduce
+            | Collective::Broadcast
+            | Collective::Reduce
+            | Collective::AllToAll
+            | Collective::SendRecv
+            | Collective::Barrier => 1,
+        }
     }
 
     /// Chunks of a tree's share.
@@ -67,7 +79,7 @@ impl Schedule<'_> {
         usize::try_from((bytes / LEAST_CHUNK_BYTES).clamp(1, MOST_CHUNKS)).unwrap_or(1)
     }
 
-    fn plant(&self, tree: &Tree, within: usize, part: usize, blocks: usize, chunks: usize) -> Planted {
+    fn plant(&self, tree: &Tree, within: usize, (pieces, blocks, chunks): (usize, usize, usize)) -> Planted {
         let rank = |vertex: usize| Rank::new(u32::try_from(vertex).unwrap_or(u32::MAX));
         let mut parents = vec![None; self.ranks];
         let mut children = vec![Vec::new(); self.ranks];
@@ -77,12 +89,12 @@ impl Schedule<'_> {
                 children[from].push(rank(to));
             }
         }
-        let first_of_all = tree.root * part + within;
+        let first_of_all = if self.parts() == 1 { within } else { tree.root * pieces + within };
         Planted { root: tree.root, first_of_part: within, first_of_all, blocks, chunks, parents, children }
     }
 
     /// All threads of a rank: one for each tree. Where sums and copies have the same number of trees, copies follow
-    /// on the thread of the sums; elsewhere on threads of their own, which wait at the root for all sums of its part.
+    /// on the thread of the sums; elsewhere on threads of their own, which wait until the rank has done its part in all sums that they spread.
     fn threads(&self, rank: usize, adding: &[Planted], spreading: &[Planted]) -> Vec<Thread> {
         let mut threads: Vec<Vec<Vec<Op>>> = adding.iter().map(|tree| self.add(tree, rank)).collect();
         if adding.len() == spreading.len() {
@@ -91,10 +103,7 @@ impl Schedule<'_> {
             }
         } else {
             for tree in spreading {
-                let mut steps: Vec<Vec<Op>> = Vec::new();
-                if tree.root == rank {
-                    steps.extend(sums_made(adding, &threads, rank));
-                }
+                let mut steps: Vec<Vec<Op>> = sums_made(adding, &threads, tree.root).into_iter().collect();
                 steps.extend(self.spread(tree, rank));
                 threads.push(steps);
             }
@@ -166,26 +175,17 @@ impl Schedule<'_> {
 
     /// So many blocks of a tree's share.
     fn slice(&self, tree: &Planted, buffer: Buffer, first: usize, blocks: usize) -> Slice {
-        let one_part = match (self.call.collective, buffer) {
-            (Collective::AllGather, Buffer::Input) | (Collective::ReduceScatter, Buffer::Output) => true,
-            (Collective::Broadcast | Collective::Reduce, _) => true,
-            (
-                Collective::AllGather
-                | Collective::ReduceScatter
-                | Collective::AllReduce
-                | Collective::AllToAll
-                | Collective::SendRecv
-                | Collective::Barrier,
-                _,
-            ) => false,
-        };
+        let one_part = matches!(
+            (self.call.collective, buffer),
+            (Collective::AllGather, Buffer::Input) | (Collective::ReduceScatter, Buffer::Output)
+        );
         let start = if one_part { tree.first_of_part } else { tree.first_of_all };
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Slice::range(buffer, number(start + first), number(blocks))
     }
 }
 
-/// A step that waits until all sums of a root are made.
+/// A step that waits until a rank is done with all sums that a root makes.
 fn sums_made(adding: &[Planted], threads: &[Vec<Vec<Op>>], root: usize) -> Option<Vec<Op>> {
     let own = (0..).zip(adding.iter().zip(threads)).filter(|(_, (tree, _))| tree.root == root);
     let wait = |(thread, (_, steps)): (u16, (&Planted, &Vec<Vec<Op>>))| Op::Await {

@@ -15,34 +15,36 @@ pub(super) struct Wiring {
     pub(super) ranks: usize,
     vertices: usize,
     /// Where trees begin, and how many at each.
-    roots: Vec<usize>,
-    trees_per_root: u128,
+    pub(super) roots: Vec<(usize, u128)>,
     edges: BTreeMap<(usize, usize), Ways>,
 }
 
 impl Wiring {
-    pub(super) fn new(graph: &Graph, roots: &[usize], trees_per_root: u128) -> Self {
+    pub(super) fn new(graph: &Graph, roots: Vec<(usize, u128)>) -> Self {
         let edge =
             |way: &crate::graph::Way| ((way.from, way.to), vec![(vec![way.from, way.to], way.capacity)]);
         Self {
             ranks: graph.ranks,
             vertices: graph.vertices,
-            roots: roots.to_vec(),
-            trees_per_root,
+            roots,
             edges: graph.edges.iter().map(edge).collect(),
         }
     }
 
     /// Whether every rank can be reached by all trees, and if not, how many cannot reach some rank.
     pub(super) fn missing(&self) -> Option<u128> {
+        self.missing_of(self.roots.iter().map(|(_, count)| count).sum())
+    }
+
+    /// How many of `needed` trees cannot reach some rank; `None` where every rank is reached by so many.
+    pub(super) fn missing_of(&self, needed: u128) -> Option<u128> {
         let mut network = Network::new(self.vertices + 1);
         for (&(from, to), ways) in &self.edges {
             network.add(from, to, total(ways));
         }
-        for &root in &self.roots {
-            network.add(self.vertices, root, self.trees_per_root);
+        for &(root, count) in &self.roots {
+            network.add(self.vertices, root, count);
         }
-        let needed = self.trees_per_root * self.roots.len() as u128;
         let obstacle = network.obstacle(self.vertices, 0..self.ranks, needed)?;
         Some(needed - obstacle.pushed)
     }

@@ -37,13 +37,11 @@ fn terrains() -> Vec<(&'static str, Terrain)> {
     ]
 }
 
-/// Every tree spans, and what all carry together at the forest's rate fits every edge. Gives the rate.
-fn checked(forest: &Forest, terrain: &Terrain, roots: &[usize]) -> Fraction {
+/// Every tree spans, and what all carry together fits every edge. Gives what all carry.
+fn checked(forest: &Forest, terrain: &Terrain) -> Fraction {
     let ranks = terrain.ranks() as usize;
     let mut crossings: BTreeMap<(usize, usize), u128> = BTreeMap::new();
-    assert_eq!(forest.trees.len(), roots.len() * forest.trees_per_root);
-    for (index, tree) in forest.trees.iter().enumerate() {
-        assert_eq!(tree.root, roots[index / forest.trees_per_root]);
+    for tree in &forest.trees {
         let mut reached = vec![tree.root];
         for hop in &tree.hops {
             assert!(reached.contains(&hop[0]), "a hop from a rank that is not reached yet");
@@ -57,43 +55,58 @@ fn checked(forest: &Forest, terrain: &Terrain, roots: &[usize]) -> Fraction {
         }
         assert_eq!(reached.len(), ranks);
     }
-    let rate = forest.rate_in_units;
+    let Fraction { numerator, denominator } = forest.tree_rate_in_units;
     for ((from, to), trees) in crossings {
         let edges =
             terrain.edges().iter().filter(|edge| (edge.from.0 as usize, edge.to.0 as usize) == (from, to));
         let capacity: u128 = edges.map(|edge| u128::from(edge.capacity)).sum();
-        let load = Fraction::new(trees * rate.numerator, rate.denominator * forest.trees_per_root as u128);
+        let load = Fraction::new(trees * numerator, denominator);
         assert!(load <= Fraction::new(capacity, 1), "{from} to {to}: {load:?} of {capacity}");
     }
-    rate
+    Fraction::new(numerator * forest.trees.len() as u128, denominator)
 }
 
-/// The rate of an all-gather's or a broadcast's root, and of what adds: as the limit has it, per root.
+/// What all roots spread together, or all sums are made at: as the limit has it.
 fn best_rate(terrain: &Terrain, collective: Collective, root: Rank) -> Fraction {
     let busbw = limit_of(terrain, collective, root, Rank::new(0)).unwrap().busbw_in_units;
-    let others = u128::from(terrain.ranks() - 1);
-    let per =
-        if matches!(collective, Collective::AllGather | Collective::ReduceScatter) { others } else { 1 };
-    Fraction::new(busbw.numerator, busbw.denominator * per)
+    let ranks = u128::from(terrain.ranks());
+    // Of n parts n - 1 cross each link as busbw counts. An all-reduce does it twice, and counts it twice.
+    let one_root = matches!(collective, Collective::Broadcast | Collective::Reduce);
+    let (above, below) = if one_root { (1, 1) } else { (ranks, ranks - 1) };
+    Fraction::new(busbw.numerator * above, busbw.denominator * below)
 }
 
 /// The rates of the forests of all collectives, found and best.
 fn rates(terrain: &Terrain) -> Vec<(Fraction, Fraction)> {
-    let all: Vec<usize> = (0..terrain.ranks() as usize).collect();
+    let ranks = terrain.ranks() as usize;
     let turned = turned(terrain);
     [Collective::AllGather, Collective::ReduceScatter, Collective::Broadcast, Collective::Reduce]
         .into_iter()
         .map(|collective| {
             let call = Call { root: Rank::new(terrain.ranks() - 1), ..Call::bytes(collective, 1) };
-            let roots = if root(&call).is_some() { &all[all.len() - 1..] } else { &all[..] };
-            let found = if collective.reduces() {
-                checked(&Synthesised.adding(&call, terrain).unwrap(), &turned, roots)
+            let (forest, terrain_of_trees) = if collective.reduces() {
+                (Synthesised.adding(&call, terrain).unwrap(), &turned)
             } else {
-                checked(&Synthesised.spreading(&call, terrain).unwrap(), terrain, roots)
+                (Synthesised.spreading(&call, terrain).unwrap(), terrain)
             };
-            (found, best_rate(terrain, collective, call.root))
+            let one_root = matches!(collective, Collective::Broadcast | Collective::Reduce);
+            let roots = if one_root { vec![ranks - 1] } else { (0..ranks).collect() };
+            let each = forest.trees.len() / roots.len();
+            let planted: Vec<usize> = forest.trees.iter().map(|tree| tree.root).collect();
+            let expected: Vec<usize> =
+                roots.iter().flat_map(|root| std::iter::repeat_n(*root, each)).collect();
+            assert_eq!(planted, expected);
+            (checked(&forest, terrain_of_trees), best_rate(terrain, collective, call.root))
         })
         .collect()
+}
+
+/// The rate of an all-reduce, found and best. Links carry the same both ways, so that sums go back as copies come.
+fn all_reduce_rate(terrain: &Terrain) -> (Fraction, Fraction) {
+    let call = Call::bytes(Collective::AllReduce, 1);
+    let forest = Synthesised.spreading(&call, terrain).unwrap();
+    assert_eq!(Synthesised.adding(&call, terrain).as_ref(), Some(&forest));
+    (checked(&forest, terrain), best_rate(terrain, Collective::AllReduce, Rank::new(0)))
 }
 
 fn turned(terrain: &Terrain) -> Terrain {
@@ -118,6 +131,8 @@ fn trees_reach_the_limit_exactly() {
         for (found, best) in rates(&terrain) {
             assert_eq!(found, best, "{name}");
         }
+        let (found, best) = all_reduce_rate(&terrain);
+        assert_eq!(found, best, "{name} all-reduce");
     }
 }
 
@@ -155,7 +170,7 @@ fn parts_may_differ_in_size() {
 }
 
 #[test]
-fn where_adding_and_spreading_need_different_trees_the_root_waits_for_its_sums() {
+fn where_adding_and_spreading_need_different_trees_copies_wait_for_sums() {
     let edge = |from, to, capacity| Edge { from: Vertex(from), to: Vertex(to), capacity };
     let edges =
         vec![edge(0, 1, 1), edge(0, 2, 1), edge(1, 0, 2), edge(2, 0, 1), edge(1, 2, 5), edge(2, 1, 5)];
@@ -164,15 +179,13 @@ fn where_adding_and_spreading_need_different_trees_the_root_waits_for_its_sums()
     let (adding, spreading) = (Synthesised.adding(&call, &terrain), Synthesised.spreading(&call, &terrain));
     // The parts of 1 and 2 leave them over 2 + 1: 3 / 2 each, and a tree carries 1 / 2, which divides all capacities.
     // Sums for 1 and 2 come in over 1 + 1: 1 each.
-    assert_eq!(
-        spreading.map(|forest| (forest.trees_per_root, forest.rate_in_units)),
-        Some((3, Fraction::new(3, 2)))
-    );
-    assert_eq!(
-        adding.map(|forest| (forest.trees_per_root, forest.rate_in_units)),
-        Some((1, Fraction::new(1, 1)))
-    );
+    let trees = |forest: Option<Forest>| forest.map(|forest| (forest.trees.len(), forest.tree_rate_in_units));
+    assert_eq!(trees(spreading), Some((9, Fraction::new(1, 2))));
+    assert_eq!(trees(adding), Some((3, Fraction::new(1, 1))));
     prove(&terrain, &call, "different trees");
+    // The other way around: 3 trees add for each root, 1 spreads.
+    let edges = vec![edge(0, 1, 2), edge(1, 2, 3), edge(2, 0, 5), edge(0, 2, 2)];
+    prove(&Terrain::flat(3).with_graph(Vec::new(), edges), &call, "more trees that add");
 }
 
 #[test]
@@ -205,9 +218,9 @@ fn a_switch_that_sends_more_than_it_gets_is_used_as_far_as_it_goes() {
     let terrain = Terrain::flat(3).with_graph(vec![Switch::default()], edges);
     let call = Call::bytes(Collective::AllGather, 1 << 20);
     let forest = Synthesised.spreading(&call, &terrain).unwrap();
-    let rate = checked(&forest, &terrain, &[0, 1, 2]);
-    // Six deliveries share the 10, so that none is faster than 10 / 6.
-    assert!(rate <= Fraction::new(10, 6) && rate > Fraction::new(16, 10), "{rate:?}");
+    let rate = checked(&forest, &terrain);
+    // Six deliveries share the 10, so that none is faster than 10 / 6, nor all three roots than 5.
+    assert!(rate <= Fraction::new(5, 1) && rate > Fraction::new(48, 10), "{rate:?}");
     prove(&terrain, &call, "uneven switch");
 }
 
@@ -248,6 +261,9 @@ proptest! {
         for (found, best) in rates(&terrain) {
             prop_assert_eq!(found, best);
         }
+        // Sums and copies one after the other may need longer than both at once would.
+        let (found, best) = all_reduce_rate(&terrain);
+        prop_assert!(found <= best && found >= rates(&terrain)[0].0);
     }
 
     #[test]
