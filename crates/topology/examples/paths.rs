@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("NICs            {:>8}", nics.len());
     // Far and scattered, on the same rail of up to eight.
     let stride = nics.len() / 2 + 12_344;
-    for (what, pick) in [("by destination", Pick::Destination), ("by hash", Pick::Hash { flow: 1 })] {
+    for (what, pick) in [("by destination", Pick::Destination), ("by hash", Pick::Hash { flow_seed: 1 })] {
         let start = Instant::now();
         let mut steps = 0;
         for (index, from) in nics.iter().enumerate() {

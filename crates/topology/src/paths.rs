@@ -32,8 +32,8 @@ pub enum Pick {
     Destination,
     /// By a hash of the flow's number and the switch (ECMP): flows may meet on one cable while another is idle.
     Hash {
-        /// The flow's number, with whatever seed the caller mixed into it.
-        flow: u64,
+        /// What tells the flow from others; a caller with a seed of its own mixes that in.
+        flow_seed: u64,
     },
     /// In a torus, dimension after dimension, the short way round (upwards where both are equally long).
     DimensionOrder,
@@ -165,8 +165,8 @@ impl<'t> NetworkPaths<'t> {
                 };
                 u64::from(self.position[to.index()]) / divisor % cables.max(1)
             }
-            Pick::Hash { flow } => {
-                let mixed = u128::from(mix(flow ^ mix(at.index() as u64)));
+            Pick::Hash { flow_seed } => {
+                let mixed = u128::from(mix(flow_seed ^ mix(at.index() as u64)));
                 u64::try_from((mixed * u128::from(cables)) >> 64).unwrap_or(0)
             }
         };

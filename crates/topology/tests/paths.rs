@@ -108,7 +108,7 @@ proptest! {
         prop_assert_eq!(paths.count(from, to), expected.len() as u64);
         let steps = if from == to { Some(0) } else { expected.first().map(Vec::len) };
         prop_assert_eq!(paths.distance(from, to).map(|steps| steps as usize), steps);
-        for pick in [Pick::Destination, Pick::Hash { flow: 7 }] {
+        for pick in [Pick::Destination, Pick::Hash { flow_seed: 7 }] {
             let picked = paths.path(from, to, pick);
             prop_assert_eq!(picked.is_some(), !expected.is_empty());
             if let Some(path) = picked {
@@ -177,7 +177,7 @@ fn shifts_meet_on_no_cable_of_a_full_fat_tree_if_routed_by_destination() {
             let mut used = BTreeMap::new();
             for (index, from) in nics.iter().enumerate() {
                 let to = nics[(index + nics.len() / 2) % nics.len()];
-                for cable in paths.path(*from, to, Pick::Hash { flow: index as u64 }).expect("a way") {
+                for cable in paths.path(*from, to, Pick::Hash { flow_seed: index as u64 }).expect("a way") {
                     *used.entry(cable).or_default() += 1;
                 }
             }
@@ -197,7 +197,7 @@ fn hashes_use_all_cables_about_equally() {
     let mut paths = NetworkPaths::new(&fabric);
     let mut used: BTreeMap<Cable, u32> = BTreeMap::new();
     for flow in 0..8000 {
-        let path = paths.path(nics[0], nics[31], Pick::Hash { flow }).expect("a way");
+        let path = paths.path(nics[0], nics[31], Pick::Hash { flow_seed: flow }).expect("a way");
         *used.entry(path[1]).or_default() += 1;
     }
     // 8 cables, 1000 flows each; the standard deviation is about 30.

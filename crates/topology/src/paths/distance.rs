@@ -107,7 +107,7 @@ impl Distances {
     }
 
     /// For links above switches of each tier: the ports of a NIC, times the ports up of a switch of each tier below.
-    pub fn divisors(&self, topology: &Topology, planes: u64) -> Vec<u64> {
+    pub fn divisors(&self, topology: &Topology, plane_count: u64) -> Vec<u64> {
         let tiers = self.tier.iter().max().map_or(0, |top| usize::from(*top) + 1);
         let mut most_up = vec![1u64; tiers];
         for (switch, tier) in self.tier.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Distances {
             *divisor = own.saturating_mul(up);
             Some(own)
         };
-        most_up.into_iter().scan(planes, below).collect()
+        most_up.into_iter().scan(plane_count, below).collect()
     }
 
     /// Steps to the nearest of the switches at the ends of `ports`; `None` where no way leads to any.
