@@ -37,6 +37,27 @@ pub const OUTPUT_IS_TERMINAL: Code = Code {
         `weft gather > case.tar.gz`.",
 };
 
+/// A file that cannot be written.
+pub const FILE_UNWRITABLE: Code = Code {
+    name: "file-unwritable",
+    explanation: "A file that an option names cannot be written: its folder does not exist, or may not be written to.",
+};
+
+/// A scenario that says what cannot be understood.
+pub const SCENARIO: Code = Code {
+    name: "scenario",
+    explanation: "A scenario file has a key, a value or a name that is not known. A scenario is TOML: `cluster`, one table \
+        `[[job]]` for each job and `[[fault]]` for each fault; quantities carry their units. `docs/reference/scenario.md` \
+        lists all keys.",
+};
+
+/// A job that the cluster cannot play.
+pub const UNPLAYABLE: Code = Code {
+    name: "unplayable",
+    explanation: "A job cannot be played: no path joins its ranks, no algorithm suits it on these GPUs, or its plan asks \
+        switches for what they cannot do. Rails that no switch joins need an algorithm whose messages stay on their rail.",
+};
+
 /// Bytes that are no UTF-8.
 pub const INVALID_UTF8: Code = Code {
     name: "invalid-utf8",
@@ -82,6 +103,9 @@ pub const NOTHING_TO_EXPLAIN: Code = Code {
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     FILE_UNREADABLE,
+    FILE_UNWRITABLE,
+    SCENARIO,
+    UNPLAYABLE,
     FILE_TOO_LARGE,
     ARCHIVE_DAMAGED,
     ARCHIVE_TOO_LARGE,

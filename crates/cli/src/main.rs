@@ -16,6 +16,7 @@ mod pairs;
 mod predict;
 mod report;
 mod show;
+mod simulate;
 mod style;
 mod table;
 mod validate;

@@ -11,6 +11,7 @@ pub mod machine;
 mod player;
 mod router;
 mod session;
+mod usage;
 
 pub use critical::{CriticalPath, On, Part, critical_path};
 pub use engine::{Engine, Event, EventKind, FlowId, PathId, ResourceId, Tag, Use};
@@ -18,3 +19,4 @@ pub use folded::fold;
 pub use player::{Cause, Impossible, Passage, Record, Stage, StepRecord};
 pub use router::Router;
 pub use session::{Halt, Job, JobId, Session, SessionError};
+pub use usage::Usage;

@@ -9,6 +9,9 @@ pub trait Router {
     /// The path of messages from a rank to another on a channel; `None` where there is none.
     fn path(&mut self, engine: &mut Engine, from: Rank, to: Rank, channel: u16) -> Option<PathId>;
 
+    /// From now on ways avoid resources that carry nothing. Asked for when a job looks for other ways.
+    fn avoid_dead(&mut self, _engine: &Engine) {}
+
     /// The path of a copy or a sum within a rank; `None` where it takes no time worth counting.
     fn local(&mut self, _engine: &mut Engine, _rank: Rank) -> Option<PathId> {
         None

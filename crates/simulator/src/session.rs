@@ -62,6 +62,8 @@ pub struct Session<'p> {
     engine: Engine,
     jobs: Vec<Played<'p>>,
     changes: BTreeMap<u32, (ResourceId, Rate)>,
+    /// Starts and changes that are still to come.
+    timers: usize,
     events: Vec<Event>,
 }
 
@@ -79,7 +81,7 @@ const CHANGE: u32 = u32::MAX - 1;
 impl<'p> Session<'p> {
     /// A session on the resources of `engine`.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, jobs: Vec::new(), changes: BTreeMap::new(), events: Vec::new() }
+        Self { engine, jobs: Vec::new(), changes: BTreeMap::new(), timers: 0, events: Vec::new() }
     }
 
     /// The network as it is now.
@@ -87,11 +89,17 @@ impl<'p> Session<'p> {
         &self.engine
     }
 
+    /// The network as it is now, for questions that first settle what has changed.
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
     /// Adds a job. A start that has passed is now.
     pub fn add(&mut self, job: Job<'p>) -> JobId {
         let number = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
         let player = Player::new(number, job.ranks, &job.stages, job.recorded);
         let begun = job.start.max(self.engine.now());
+        self.timers += 1;
         self.engine.wake(begun, tag(START, number));
         self.jobs.push(Played { player, router: job.router, begun, cancelled: false });
         JobId(number)
@@ -114,6 +122,7 @@ impl<'p> Session<'p> {
     pub fn set_at(&mut self, time: Time, resource: ResourceId, capacity: Rate) {
         let number = u32::try_from(self.changes.len()).unwrap_or(u32::MAX);
         self.changes.insert(number, (resource, capacity));
+        self.timers += 1;
         self.engine.wake(time, tag(CHANGE, number));
     }
 
@@ -125,14 +134,14 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// Goes on until `time`, or until nothing is under way before it.
+    /// Goes on until `time`. What is quiet before that is quiet at `time` as well.
     pub fn run_until(&mut self, time: Time) -> Result<Halt, SessionError> {
         let mut events = std::mem::take(&mut self.events);
         while self.engine.run_until(time, &mut events) {
             self.react(&events)?;
         }
         self.events = events;
-        Ok(if self.engine.now() < time { Halt::Quiet } else { Halt::Reached })
+        Ok(if self.is_quiet() { Halt::Quiet } else { Halt::Reached })
     }
 
     /// Goes on until nothing is under way.
@@ -145,9 +154,21 @@ impl<'p> Session<'p> {
         Ok(())
     }
 
+    /// Whether nothing will happen any more: what is under way is stalled.
+    fn is_quiet(&mut self) -> bool {
+        let under_way: usize = self.jobs.iter().map(|played| played.player.under_way()).sum();
+        self.timers == 0 && (under_way == 0 || self.engine.stalled().len() >= under_way)
+    }
+
     /// When each rank of a job was done, from the beginning of the session; `None` for those that are not.
     pub fn finished(&self, job: JobId) -> impl Iterator<Item = Option<Time>> {
         self.jobs.get(job.index()).into_iter().flat_map(|played| played.player.finished())
+    }
+
+    /// Messages of a job that are under way over a resource that carries nothing.
+    pub fn stalled(&mut self, job: JobId) -> usize {
+        let own = |tag: &u64| halves(*tag).0 == job.0;
+        self.engine.stalled().iter().filter(|tag| own(tag)).count()
     }
 
     /// How long a job took from its start until its last rank was done; `None` while one is not.
@@ -172,8 +193,12 @@ impl<'p> Session<'p> {
         for event in events {
             let (upper, lower) = halves(event.tag);
             match (upper, event.kind) {
-                (START, _) => self.begin(lower)?,
+                (START, _) => {
+                    self.timers -= 1;
+                    self.begin(lower)?;
+                }
                 (CHANGE, _) => {
+                    self.timers -= 1;
                     if let Some((resource, capacity)) = self.changes.get(&lower) {
                         self.engine.set_capacity(*resource, *capacity);
                     }

@@ -9,6 +9,7 @@ mod man;
 mod predict;
 mod questions;
 mod show;
+mod simulate;
 mod validate;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -29,6 +30,7 @@ pub struct Cli {
 enum Command {
     Show(show::Args),
     Predict(predict::Args),
+    Simulate(simulate::Args),
     Validate(validate::Args),
     Check(check::Args),
     Convert(convert::Args),
@@ -71,6 +73,7 @@ pub fn run(cli: Cli) -> Exit {
         None => Ok(Answer::text(questions::text())),
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
+        Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Check(args)) => check::run(&args, catalogue()),
         Some(Command::Convert(args)) => convert::run(&args, catalogue()),

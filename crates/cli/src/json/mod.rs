@@ -4,6 +4,7 @@ mod diagnostic;
 mod evidence;
 pub mod predict;
 pub mod show;
+pub mod simulate;
 mod ties;
 pub mod validate;
 

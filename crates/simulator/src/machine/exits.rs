@@ -7,7 +7,14 @@ use weft_topology::{LinkFamily, NodeId, NodeKind, Topology, route};
 
 /// The NIC of each rank.
 #[derive(Debug, Clone)]
-pub struct Exits(Vec<Option<NodeId>>);
+pub struct Exits {
+    of_rank: Vec<Option<NodeId>>,
+    /// The nearest one, while it lives.
+    own: Vec<Option<NodeId>>,
+    /// All NICs on a network, by host.
+    nics: BTreeMap<Option<u32>, Vec<NodeId>>,
+    host: Vec<Option<u32>>,
+}
 
 /// The devices of a host, by number.
 #[derive(Debug, Clone, Default)]
@@ -43,12 +50,33 @@ impl Exits {
             let pairs = host.gpus.iter().zip(chosen);
             of_gpu.extend(pairs.filter_map(|(gpu, nic)| Some((*gpu, host.nics[(*nic)?]))));
         }
-        Self(gpus.iter().map(|gpu| of_gpu.get(gpu).copied()).collect())
+        let own: Vec<Option<NodeId>> = gpus.iter().map(|gpu| of_gpu.get(gpu).copied()).collect();
+        Self {
+            of_rank: own.clone(),
+            own,
+            nics: hosts.into_iter().map(|(number, host)| (number, host.nics)).collect(),
+            host: gpus.iter().map(|gpu| topology.node(*gpu).host).collect(),
+        }
     }
 
     /// The NIC of a rank; `None` where its host has none on a network.
     pub fn of(&self, rank: Rank) -> Option<NodeId> {
-        self.0.get(rank.index()).copied().flatten()
+        self.of_rank.get(rank.index()).copied().flatten()
+    }
+
+    /// Ranks whose NIC is dead take the next one of their host that is not; those that find none keep theirs.
+    pub fn avoid(&mut self, dead: impl Fn(NodeId) -> bool) {
+        self.of_rank.clone_from(&self.own);
+        for (exit, host) in self.of_rank.iter_mut().zip(&self.host) {
+            let Some(nic) = exit else { continue };
+            let nics = self.nics.get(host).map_or(&[][..], Vec::as_slice);
+            if dead(*nic)
+                && let Some(at) = nics.iter().position(|other| other == nic)
+                && let Some(other) = nics[at..].iter().chain(&nics[..at]).find(|other| !dead(**other))
+            {
+                *nic = *other;
+            }
+        }
     }
 }
 

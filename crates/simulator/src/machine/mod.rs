@@ -5,11 +5,11 @@ mod exits;
 mod terrain;
 mod ways;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weft_base::{Rate, Span};
 use weft_collective::{Rank, Ranks};
-use weft_topology::{LinkId, NodeId, NodeKind, Topology, route};
+use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology, route};
 
 use crate::engine::{Engine, PathId, ResourceId, Use};
 use crate::router::Router;
@@ -211,6 +211,19 @@ impl<'t> Machine<'t> {
 }
 
 impl Router for Machine<'_> {
+    fn avoid_dead(&mut self, engine: &Engine) {
+        let topology = self.topology;
+        let is_dead = |link: LinkId| engine.capacity(self.resource(link)) == Rate::ZERO;
+        let dead: BTreeSet<LinkId> =
+            topology.links().map(|(link, _)| link).filter(|link| is_dead(*link)).collect();
+        self.exits.avoid(|nic| {
+            let mut ports =
+                topology.links_from(nic).filter(|(_, link)| topology.family(link) == LinkFamily::Network);
+            ports.all(|(id, link)| dead.contains(&id) || dead.contains(&link.twin))
+        });
+        self.ways.avoid(dead);
+    }
+
     fn path(&mut self, engine: &mut Engine, from: Rank, to: Rank, channel: u16) -> Option<PathId> {
         let (a, b) = (*self.gpus.get(from.index())?, *self.gpus.get(to.index())?);
         if let Some(way) = self.inside(a, b) {

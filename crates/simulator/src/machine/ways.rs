@@ -1,6 +1,6 @@
 //! The shortest ways over a network, from NIC to NIC.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weft_base::Span;
 use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology};
@@ -12,6 +12,8 @@ pub(super) struct Ways<'t> {
     topology: &'t Topology,
     /// By the switches to which the destination is attached: links from each node to it.
     to: BTreeMap<Vec<NodeId>, Vec<u16>>,
+    /// Links that are not taken.
+    dead: BTreeSet<LinkId>,
     /// The number of each NIC among those on the network.
     numbers: BTreeMap<NodeId, usize>,
 }
@@ -26,7 +28,13 @@ impl<'t> Ways<'t> {
     pub fn new(topology: &'t Topology) -> Self {
         let numbers =
             topology.of_kind(NodeKind::Nic).enumerate().map(|(number, nic)| (nic, number)).collect();
-        Self { topology, to: BTreeMap::new(), numbers }
+        Self { topology, to: BTreeMap::new(), dead: BTreeSet::new(), numbers }
+    }
+
+    /// Takes none of these links from now on.
+    pub fn avoid(&mut self, dead: BTreeSet<LinkId>) {
+        self.dead = dead;
+        self.to.clear();
     }
 
     /// The links of a message with its share on each, and the switches that it passes one after the other (of those
@@ -123,15 +131,18 @@ impl<'t> Ways<'t> {
         let topology = self.topology;
         let attached: Vec<NodeId> = topology
             .links_from(to)
-            .filter(|(_, link)| topology.family(link) == LinkFamily::Network)
+            .filter(|(_, link)| {
+                topology.family(link) == LinkFamily::Network && !self.dead.contains(&link.twin)
+            })
             .map(|(_, link)| link.to)
             .collect();
-        self.to.entry(attached.clone()).or_insert_with(|| search(topology, attached))
+        let dead = &self.dead;
+        self.to.entry(attached.clone()).or_insert_with(|| search(topology, attached, dead))
     }
 }
 
 /// Links from each switch to the nearest of `ends`.
-fn search(topology: &Topology, ends: Vec<NodeId>) -> Vec<u16> {
+fn search(topology: &Topology, ends: Vec<NodeId>, dead: &BTreeSet<LinkId>) -> Vec<u16> {
     let mut distances = vec![NONE; topology.nodes().len()];
     for end in &ends {
         distances[end.index()] = 0;
@@ -140,8 +151,9 @@ fn search(topology: &Topology, ends: Vec<NodeId>) -> Vec<u16> {
     while let Some(node) = open.pop_front() {
         let next = distances[node.index()] + 1;
         for (_, link) in topology.links_from(node) {
-            // NICs do not forward, so that only switches are on the way.
+            // NICs do not forward, so that only switches are on the way. The search goes against the messages.
             let on_network = topology.family(link) == LinkFamily::Network
+                && !dead.contains(&link.twin)
                 && topology.node(link.to).kind == NodeKind::NetworkSwitch;
             if on_network && distances[link.to.index()] == NONE {
                 distances[link.to.index()] = next;

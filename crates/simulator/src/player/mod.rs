@@ -202,7 +202,10 @@ impl<'p> Player<'p> {
     /// Takes all its flows off the network; nothing of it ends any more.
     pub fn cancel(&mut self, engine: &mut Engine) {
         self.stopped = true;
-        for flight in &mut self.flights {
+        for (index, flight) in (0..).zip(&mut self.flights) {
+            if flight.is_some() {
+                self.free.push(index);
+            }
             if let Some(flow) = flight.take().and_then(Flight::flow) {
                 engine.cancel(flow);
             }
@@ -212,6 +215,7 @@ impl<'p> Player<'p> {
     /// Looks for another way for each connection whose path uses a resource that carries nothing, and for its messages
     /// that are under way. Connections for which there is no other stay as they are.
     pub fn reroute(&mut self, engine: &mut Engine, router: &mut dyn Router) {
+        router.avoid_dead(engine);
         let dead = |engine: &Engine, path: PathId| {
             engine.uses(path).iter().any(|used| engine.capacity(used.resource) == Rate::ZERO)
         };
@@ -232,6 +236,11 @@ impl<'p> Player<'p> {
                 engine.reroute(flow, path);
             }
         }
+    }
+
+    /// Flows and computations that have not ended.
+    pub fn under_way(&self) -> usize {
+        self.flights.len() - self.free.len()
     }
 
     /// When each rank was done; `None` for those that are not.

@@ -1,0 +1,150 @@
+//! `weft/simulate/1`.
+
+use serde::Serialize;
+use weft_base::Diagnostic;
+
+use super::DiagnosticJson;
+use crate::simulate::{JobReport, Report};
+
+/// The version of this document.
+pub const SCHEMA: &str = "weft/simulate/1";
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct SimulateJson {
+    schema: &'static str,
+    end_s: f64,
+    jobs: Vec<JobJson>,
+    busiest: Vec<BusyJson>,
+    happened: Vec<ChangeJson>,
+    diagnostics: Vec<DiagnosticJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct JobJson {
+    name: String,
+    collective: &'static str,
+    algorithm: &'static str,
+    ranks: u32,
+    bytes: u64,
+    repeat: u32,
+    start_s: f64,
+    /// Null where a rank never was done.
+    took_s: Option<f64>,
+    algbw_bytes_per_s: Option<u64>,
+    busbw_bytes_per_s: Option<u64>,
+    limit: Option<LimitJson>,
+    /// Of each rank, null where it never was done.
+    end_s: Vec<Option<f64>>,
+    reruns: u32,
+    stalled_messages: usize,
+    critical_path: Option<CriticalJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct LimitJson {
+    busbw_bytes_per_s: u64,
+    derivation: String,
+}
+
+#[derive(Debug, Serialize)]
+struct CriticalJson {
+    rank: u32,
+    total_s: f64,
+    parts: Vec<PartJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct PartJson {
+    on: String,
+    span_s: f64,
+    share: f64,
+    messages: u32,
+    sharing_flows: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct BusyJson {
+    link: String,
+    share: f64,
+    interval_s: Option<f64>,
+    shares: Vec<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct ChangeJson {
+    at_s: f64,
+    text: String,
+}
+
+/// The document of a simulation.
+pub fn document(report: &Report, diagnostics: &[Diagnostic]) -> SimulateJson {
+    let busy = |busy: &crate::simulate::Busy| BusyJson {
+        link: busy.name.clone(),
+        share: busy.share,
+        interval_s: report.every.map(weft_base::Span::as_seconds),
+        shares: busy.over_time.clone(),
+    };
+    let happened = report.happened.iter();
+    SimulateJson {
+        schema: SCHEMA,
+        end_s: report.end.as_seconds(),
+        jobs: report.jobs.iter().map(job).collect(),
+        busiest: report.busiest.iter().map(busy).collect(),
+        happened: happened
+            .map(|(at, text)| ChangeJson { at_s: at.as_seconds(), text: text.clone() })
+            .collect(),
+        diagnostics: super::all(diagnostics),
+    }
+}
+
+/// The document where nothing could be simulated.
+pub fn failed(diagnostics: &[Diagnostic]) -> SimulateJson {
+    SimulateJson {
+        schema: SCHEMA,
+        end_s: 0.0,
+        jobs: Vec::new(),
+        busiest: Vec::new(),
+        happened: Vec::new(),
+        diagnostics: super::all(diagnostics),
+    }
+}
+
+fn job(job: &JobReport) -> JobJson {
+    let limit = job.limit.as_ref().map(|limit| LimitJson {
+        busbw_bytes_per_s: limit.busbw.get(),
+        derivation: limit.derivation.clone(),
+    });
+    let critical = job.critical.as_ref().map(|path| CriticalJson {
+        rank: path.rank,
+        total_s: path.total.as_seconds(),
+        parts: path
+            .parts
+            .iter()
+            .map(|part| PartJson {
+                on: part.on.clone(),
+                span_s: part.span.as_seconds(),
+                share: part.span.as_seconds() / path.total.as_seconds(),
+                messages: part.messages,
+                sharing_flows: part.sharing,
+            })
+            .collect(),
+    });
+    JobJson {
+        name: job.name.clone(),
+        collective: job.collective.name(),
+        algorithm: job.algorithm,
+        ranks: job.ranks,
+        bytes: job.size.get(),
+        repeat: job.repeat,
+        start_s: job.start.as_seconds(),
+        took_s: job.took.map(weft_base::Span::as_seconds),
+        algbw_bytes_per_s: job.reached.map(|reached| reached.algbw.get()),
+        busbw_bytes_per_s: job.reached.map(|reached| reached.busbw.get()),
+        limit,
+        end_s: job.ends.iter().map(|end| end.map(weft_base::Span::as_seconds)).collect(),
+        reruns: job.reruns,
+        stalled_messages: job.stalled,
+        critical_path: critical,
+    }
+}

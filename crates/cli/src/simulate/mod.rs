@@ -1,0 +1,18 @@
+//! `weft simulate`: from a scenario to a report.
+
+mod progress;
+mod report;
+mod run;
+pub mod scenario;
+mod setup;
+mod text;
+mod timeline;
+mod trace;
+
+pub use progress::Progress;
+pub use report::{Busy, JobReport, Report};
+pub use run::run;
+pub use setup::prepare;
+pub use text::text;
+pub use timeline::svg;
+pub use trace::trace;
