@@ -35,7 +35,7 @@ fn main() -> Outcome<()> {
         other => return Err(format!("`{other}` is no work: {USAGE}").into()),
     };
     println!(
-        "{{\"tool\":\"weft\",\"work\":\"{work}\",\"gpus\":{gpus},\"flows\":{flows},\"simulated_s\":{:.16e},\"cpu_s\":{:.3},\"max_rss_mib\":{:.1}}}",
+        "{{\"tool\":\"weft\",\"work\":\"{work}\",\"gpus\":{gpus},\"flows\":{flows},\"simulated_s\":{:.16e},\"cpu_s\":{:.4},\"max_rss_mib\":{:.1}}}",
         end.as_seconds(),
         cpu_seconds(),
         peak_mebibytes()
@@ -234,13 +234,11 @@ fn shuffle(mut fabric: Fabric) -> (usize, Span) {
     (gpus * 16, engine.now())
 }
 
-/// The processor time of this process so far, as Linux counts it (in hundredths of a second); 0 elsewhere.
+/// The processor time of this process so far, as Linux counts it; 0 elsewhere.
 fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // User and system ticks are the 14th and 15th word; the second, the name, is in brackets and can have blanks.
-    let words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: Vec<f64> = words.skip(11).take(2).filter_map(|word| word.parse().ok()).collect();
-    ticks.iter().sum::<f64>() / 100.0
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds: f64 = stat.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    nanoseconds / 1e9
 }
 
 /// The most memory that the process held, as Linux counts it; 0 elsewhere.

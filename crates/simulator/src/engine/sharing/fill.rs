@@ -11,7 +11,8 @@ impl Sharing {
     /// Finds all levels, and what limits each flow.
     pub(super) fn fill(&mut self, now: u64) {
         while let Some(Reverse((_, pool))) = self.marked.pop() {
-            self.pools[pool as usize].marked = false;
+            self.facts[pool as usize].marked = false;
+            self.arm(pool as usize);
             self.touch(pool as usize);
         }
         self.updates = 0;
@@ -19,17 +20,17 @@ impl Sharing {
         let mut keys = Vec::with_capacity(self.listed.len());
         for pool in &self.listed {
             let at = *pool as usize;
-            self.pools[at].open = narrow(self.lines[at].members.len());
-            keys.push(Reverse((self.pools[at].tentative().to_bits(), *pool)));
+            self.facts[at].open = narrow(self.lines[at].members.len());
+            keys.push(Reverse((self.tentative(at).to_bits(), *pool)));
         }
         let mut keys = BinaryHeap::from(keys);
         let mut lowest = 0.0_f64;
         while let Some(Reverse((bits, pool))) = keys.pop() {
             let at = pool as usize;
-            if self.pools[at].open == 0 {
+            if self.facts[at].open == 0 {
                 continue;
             }
-            let (level, key) = (self.pools[at].tentative(), f64::from_bits(bits));
+            let (level, key) = (self.tentative(at), f64::from_bits(bits));
             if level > key * (1.0 + STEP) {
                 keys.push(Reverse((level.to_bits(), pool)));
                 continue;
@@ -58,11 +59,13 @@ impl Sharing {
             (line.here, line.served) = (0, 0.0);
             line.ends.clear();
             let pool = &mut self.pools[at];
-            (pool.taken, pool.weight, pool.level, pool.highest) = (0.0, pool.total, f64::INFINITY, 0.0);
+            (pool.taken, pool.level, pool.highest) = (0.0, f64::INFINITY, 0.0);
+            self.facts[at].weight = self.facts[at].total;
+            self.arm(at);
         }
         listed.retain(|pool| {
             let listed = !self.lines[*pool as usize].members.is_empty();
-            self.pools[*pool as usize].listed = listed;
+            self.facts[*pool as usize].listed = listed;
             listed
         });
         self.listed = listed;
@@ -83,16 +86,16 @@ impl Sharing {
             let mut use_at = member.base as usize;
             loop {
                 let item = self.blocks.items[use_at];
-                let pool = &mut self.pools[item.pool()];
+                let (pool, facts) = (&mut self.pools[item.pool()], &mut self.facts[item.pool()]);
                 if item.pool() == at {
                     weight += item.weight;
                 } else {
                     pool.taken += item.weight * level;
-                    pool.weight -= item.weight;
+                    facts.weight -= item.weight;
                     pool.highest = level;
-                    pool.open -= 1;
-                    if pool.open == 0 {
-                        pool.weight = 0.0;
+                    facts.open -= 1;
+                    if facts.open == 0 {
+                        facts.weight = 0.0;
                     }
                 }
                 if item.is_last() {
@@ -104,8 +107,10 @@ impl Sharing {
             self.swap(at, position, here);
             self.lines[at].here += 1;
         }
-        let pool = &mut self.pools[at];
-        (pool.weight, pool.level, pool.open) = (weight, level, 0);
+        self.pools[at].level = level;
+        let facts = &mut self.facts[at];
+        (facts.weight, facts.open) = (weight, 0);
+        self.arm(at);
         self.lines[at].ends = BinaryHeap::from(ends);
     }
 }

@@ -106,7 +106,8 @@ impl Sharing {
 
     fn cap_pool(&mut self, cap: f64) -> u32 {
         let Some(pool) = self.spare_caps.pop() else { return self.add_pool(cap, true) };
-        self.pools[pool as usize].capacity = cap;
+        self.facts[pool as usize].capacity = cap;
+        self.arm(pool as usize);
         pool
     }
 
@@ -116,14 +117,14 @@ impl Sharing {
         let (mut at, mut best) = (head.base as usize, (f64::INFINITY, head.base as usize));
         loop {
             let item = self.blocks.items[at];
-            let (pool, line) = (&mut self.pools[item.pool()], &mut self.lines[item.pool()]);
+            let (pool, line) = (&mut self.facts[item.pool()], &mut self.lines[item.pool()]);
             self.blocks.items[at].position = narrow(line.members.len());
             line.members.push(Member { flow, base: head.base, item: narrow(at) });
             pool.total += item.weight;
             if !std::mem::replace(&mut pool.listed, true) {
                 self.listed.push(narrow(item.pool()));
             }
-            let share = (pool.capacity - pool.taken) / (pool.weight + item.weight);
+            let share = (pool.capacity - self.pools[item.pool()].taken) / (pool.weight + item.weight);
             if share < best.0 {
                 best = (share, at);
             }
@@ -141,10 +142,11 @@ impl Sharing {
         self.lines[limit].settle(self.pools[limit].level, now);
         if self.lines[limit].here == 0 {
             self.pools[limit].level = 0.0;
+            self.arm(limit);
         }
         let level = self.pools[limit].level;
         self.come_under(best.1, head.target);
-        self.pools[limit].weight += item.weight;
+        self.facts[limit].weight += item.weight;
         self.take_elsewhere(head.base, limit, level);
         self.mark(narrow(limit));
     }
@@ -197,9 +199,9 @@ impl Sharing {
         let position = self.blocks.items[item].position as usize;
         let left = self.heads[line.members[position].flow as usize].target - line.served;
         self.swap(pool, position, here);
-        self.pools[pool].weight -= self.blocks.items[item].weight;
+        self.facts[pool].weight -= self.blocks.items[item].weight;
         if here == 0 {
-            self.pools[pool].weight = 0.0;
+            self.facts[pool].weight = 0.0;
         }
         left.max(0.0)
     }
@@ -229,7 +231,7 @@ impl Sharing {
             if joined {
                 self.leave(at, head.limit as usize, rate, now);
             }
-            if self.pools[item.pool()].of_cap {
+            if self.facts[item.pool()].of_cap {
                 self.spare_caps.push(narrow(item.pool()));
             }
             if item.is_last() {
@@ -254,15 +256,13 @@ impl Sharing {
         }
         let last = self.lines[pool].members.len() - 1;
         self.swap(pool, self.blocks.items[at].position as usize, last);
-        let (line, record) = (&mut self.lines[pool], &mut self.pools[pool]);
+        let line = &mut self.lines[pool];
         line.members.pop();
-        record.total -= item.weight;
         if line.members.len() == line.here {
-            (record.taken, record.highest) = (0.0, 0.0);
+            (self.pools[pool].taken, self.pools[pool].highest) = (0.0, 0.0);
         }
-        if line.members.is_empty() {
-            record.total = 0.0;
-        }
+        let rest = self.facts[pool].total - item.weight;
+        self.facts[pool].total = if line.members.is_empty() { 0.0 } else { rest };
         if pool == limit {
             self.mark_surely(narrow(pool));
         } else {

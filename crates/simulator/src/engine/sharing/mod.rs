@@ -23,17 +23,24 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Limited by nothing yet, since it is to be inserted at the next solution.
 const PENDING: u32 = u32::MAX - 1;
 
-/// A resource as the solver sees it; what the inner loop reads.
+/// A resource as the solver sees it: what the inner loop reads and writes.
+#[repr(align(32))]
 struct Pool {
-    capacity: f64,
     /// What flows that are limited elsewhere take of it.
     taken: f64,
-    /// The weights of the flows that it limits, together.
-    weight: f64,
-    /// The rate of the flows that it limits; infinite if there are none.
-    level: f64,
     /// No flow that is limited elsewhere is faster than this.
     highest: f64,
+    /// The rate of the flows that it limits; infinite if there are none.
+    level: f64,
+    /// Its level is to be found again once more than this is taken of it.
+    trigger: f64,
+}
+
+/// The rest of a resource.
+struct Facts {
+    capacity: f64,
+    /// The weights of the flows that it limits, together.
+    weight: f64,
     /// The weights of all its flows together.
     total: f64,
     /// How many of its flows nothing limits yet, while filling.
@@ -75,6 +82,7 @@ struct Head {
 #[derive(Default)]
 pub(super) struct Sharing {
     pools: Vec<Pool>,
+    facts: Vec<Facts>,
     lines: Vec<Line>,
     heads: Vec<Head>,
     blocks: Blocks,
@@ -100,16 +108,16 @@ struct Scratch {
     crossing: Vec<u32>,
     faster: Vec<(f64, Member)>,
     due: Vec<u32>,
+    triggered: Vec<u32>,
 }
 
 impl Sharing {
     pub fn add_pool(&mut self, capacity: f64, of_cap: bool) -> u32 {
-        self.pools.push(Pool {
+        let trigger = capacity * (1.0 + TOLERANCE);
+        self.pools.push(Pool { taken: 0.0, highest: 0.0, level: f64::INFINITY, trigger });
+        self.facts.push(Facts {
             capacity,
-            taken: 0.0,
             weight: 0.0,
-            level: f64::INFINITY,
-            highest: 0.0,
             total: 0.0,
             open: 0,
             marked: false,
@@ -122,11 +130,12 @@ impl Sharing {
     }
 
     pub fn capacity(&self, pool: u32) -> f64 {
-        self.pools[pool as usize].capacity
+        self.facts[pool as usize].capacity
     }
 
     pub fn set_capacity(&mut self, pool: u32, capacity: f64) {
-        self.pools[pool as usize].capacity = capacity;
+        self.facts[pool as usize].capacity = capacity;
+        self.arm(pool as usize);
         self.mark(pool);
     }
 
@@ -162,7 +171,7 @@ impl Sharing {
     fn set_dues(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         for pool in touched.drain(..) {
-            self.pools[pool as usize].touched = false;
+            self.facts[pool as usize].touched = false;
             let due = self.next_end(pool as usize);
             self.dues.set(pool as usize, due);
         }
@@ -170,7 +179,7 @@ impl Sharing {
     }
 
     fn touch(&mut self, pool: usize) {
-        if !std::mem::replace(&mut self.pools[pool].touched, true) {
+        if !std::mem::replace(&mut self.facts[pool].touched, true) {
             self.touched.push(narrow(pool));
         }
     }
@@ -198,7 +207,7 @@ impl Sharing {
             let mut next = self.next_end(pool as usize);
             while next <= now {
                 let flow = self.lines[pool as usize].ends.pop();
-                let limit = (!self.pools[pool as usize].of_cap).then_some(pool);
+                let limit = (!self.facts[pool as usize].of_cap).then_some(pool);
                 ended.extend(flow.map(|Reverse((_, flow))| (flow, limit)));
                 next = self.next_end(pool as usize);
             }
@@ -220,7 +229,7 @@ impl Sharing {
     /// The pool that limits a flow, unless it is the flow's own cap.
     pub fn limit(&self, flow: u32) -> Option<u32> {
         let limit = self.heads[flow as usize].limit;
-        (limit != PENDING && !self.pools[limit as usize].of_cap).then_some(limit)
+        (limit != PENDING && !self.facts[limit as usize].of_cap).then_some(limit)
     }
 
     /// The bytes of a flow that have not moved.
@@ -235,26 +244,37 @@ impl Sharing {
 
     /// What is taken of a pool now, in bytes per second.
     pub fn load(&self, pool: u32) -> f64 {
-        let (pool, line) = (&self.pools[pool as usize], &self.lines[pool as usize]);
-        pool.taken + if line.here > 0 { pool.weight * pool.level } else { 0.0 }
+        let (at, record) = (pool as usize, &self.pools[pool as usize]);
+        record.taken + if self.lines[at].here > 0 { self.facts[at].weight * record.level } else { 0.0 }
     }
-}
 
-impl Pool {
-    /// The level at which it is full, as far as is known.
-    fn tentative(&self) -> f64 {
-        if self.weight > 0.0 {
-            ((self.capacity - self.taken) / self.weight).max(0.0)
-        } else if self.full() {
-            self.highest * (self.capacity / self.taken)
+    /// The level at which a pool is full, as far as is known.
+    fn tentative(&self, at: usize) -> f64 {
+        let (pool, facts) = (&self.pools[at], &self.facts[at]);
+        if facts.weight > 0.0 {
+            ((facts.capacity - pool.taken) / facts.weight).max(0.0)
+        } else if self.full(at) {
+            pool.highest * (facts.capacity / pool.taken)
         } else {
             f64::INFINITY
         }
     }
 
-    /// Whether it is full, or more, of flows that are limited elsewhere.
-    fn full(&self) -> bool {
-        self.taken > self.capacity * (1.0 + TOLERANCE)
+    /// Whether a pool is full, or more, of flows that are limited elsewhere.
+    fn full(&self, at: usize) -> bool {
+        self.pools[at].taken > self.facts[at].capacity * (1.0 + TOLERANCE)
+    }
+
+    /// Sets what makes a pool be looked at: any change if it limits flows, too much if not; nothing if it will be anyway.
+    fn arm(&mut self, at: usize) {
+        let (pool, facts) = (&mut self.pools[at], &self.facts[at]);
+        pool.trigger = if facts.marked {
+            f64::INFINITY
+        } else if pool.level < f64::INFINITY {
+            f64::NEG_INFINITY
+        } else {
+            facts.capacity * (1.0 + TOLERANCE)
+        };
     }
 }
 

@@ -13,15 +13,16 @@ impl Sharing {
     /// The level of this pool is to be found again, if that can change anything.
     pub(super) fn mark(&mut self, pool: u32) {
         let record = &self.pools[pool as usize];
-        if !record.marked && (record.level < f64::INFINITY || record.full()) {
+        if record.taken > record.trigger {
             self.mark_surely(pool);
         }
     }
 
     pub(super) fn mark_surely(&mut self, pool: u32) {
-        let record = &mut self.pools[pool as usize];
-        if !std::mem::replace(&mut record.marked, true) {
-            let key = record.level.min(record.tentative());
+        let at = pool as usize;
+        if !std::mem::replace(&mut self.facts[at].marked, true) {
+            let key = self.pools[at].level.min(self.tentative(at));
+            self.pools[at].trigger = f64::INFINITY;
             self.marked.push(Reverse((key.to_bits(), pool)));
         }
     }
@@ -32,12 +33,14 @@ impl Sharing {
         let enough = self.updates + 16 * self.alive + 1024;
         while let Some(Reverse((_, pool))) = self.marked.pop() {
             let at = pool as usize;
-            if !std::mem::replace(&mut self.pools[at].marked, false) {
+            if !self.facts[at].marked {
                 continue;
             }
             self.lines[at].settle(self.pools[at].level, now);
             self.touch(at);
             self.find_level(at, now);
+            self.facts[at].marked = false;
+            self.arm(at);
             self.updates += 1;
             if self.updates > enough {
                 return false;
@@ -48,15 +51,14 @@ impl Sharing {
 
     fn find_level(&mut self, at: usize, now: u64) {
         loop {
-            let (pool, line) = (&mut self.pools[at], &self.lines[at]);
-            let before = line.here;
-            if before == 0 && !pool.full() {
-                pool.level = f64::INFINITY;
+            let before = self.lines[at].here;
+            if before == 0 && !self.full(at) {
+                self.pools[at].level = f64::INFINITY;
                 return;
             }
-            let mut level = pool.tentative();
-            let elsewhere = line.members.len() > before;
-            if elsewhere && (before == 0 || level < pool.highest * (1.0 - TOLERANCE)) {
+            let mut level = self.tentative(at);
+            let elsewhere = self.lines[at].members.len() > before;
+            if elsewhere && (before == 0 || level < self.pools[at].highest * (1.0 - TOLERANCE)) {
                 level = self.pull(at, now);
             }
             let old = self.pools[at].level;
@@ -81,33 +83,37 @@ impl Sharing {
     fn push(&mut self, at: usize, count: usize, old: f64, level: f64) {
         let (delta, threshold) = (level - old, level * (1.0 - TOLERANCE));
         self.scratch.crossing.clear();
+        self.scratch.triggered.clear();
         self.updates += count;
+        // This is where the time goes when everything shares with everything: plain slices, and one branch a use.
+        let (items, pools) = (self.blocks.items.as_slice(), self.pools.as_mut_slice());
         for member in &self.lines[at].members[..count] {
-            let (mut use_at, mut crosses) = (member.base as usize, false);
-            loop {
-                let item = self.blocks.items[use_at];
-                if item.pool() != at {
-                    let pool = &mut self.pools[item.pool()];
+            let mut crosses = false;
+            for item in &items[member.base as usize..] {
+                let other = item.pool();
+                if other != at {
+                    let pool = &mut pools[other];
                     pool.taken += item.weight * delta;
-                    if level > pool.highest {
-                        pool.highest = level;
-                    }
+                    pool.highest = if level > pool.highest { level } else { pool.highest };
                     crosses |= pool.level < threshold;
-                    if !pool.marked && (pool.level < f64::INFINITY || pool.full()) {
-                        pool.marked = true;
-                        let key = pool.level.min(pool.tentative());
-                        self.marked.push(Reverse((key.to_bits(), narrow(item.pool()))));
+                    if pool.taken > pool.trigger {
+                        pool.trigger = f64::INFINITY;
+                        self.scratch.triggered.push(narrow(other));
                     }
                 }
                 if item.is_last() {
                     break;
                 }
-                use_at += 1;
             }
             if crosses {
                 self.scratch.crossing.push(member.flow);
             }
         }
+        let triggered = std::mem::take(&mut self.scratch.triggered);
+        for pool in &triggered {
+            self.mark_surely(*pool);
+        }
+        self.scratch.triggered = triggered;
     }
 
     /// Flows that have risen above the level of another of their pools are limited by that one.
@@ -141,8 +147,8 @@ impl Sharing {
         let left = self.go_from_under(from);
         self.pools[giver.pool()].taken += giver.weight * old;
         self.come_under(to, left);
+        self.facts[taker.pool()].weight += taker.weight;
         let (line, pool) = (&self.lines[taker.pool()], &mut self.pools[taker.pool()]);
-        pool.weight += taker.weight;
         pool.taken -= taker.weight * old;
         if line.here == line.members.len() {
             (pool.taken, pool.highest) = (0.0, 0.0);
@@ -156,8 +162,8 @@ impl Sharing {
     fn pull(&mut self, at: usize, now: u64) -> f64 {
         let mut faster = std::mem::take(&mut self.scratch.faster);
         let (mut taken, mut highest) = (0.0, 0.0_f64);
-        let (pool, line) = (&self.pools[at], &self.lines[at]);
-        let floor = if line.here == 0 { 0.0 } else { pool.tentative() * (1.0 + TOLERANCE) };
+        let line = &self.lines[at];
+        let floor = if line.here == 0 { 0.0 } else { self.tentative(at) * (1.0 + TOLERANCE) };
         for member in &line.members[line.here..] {
             let rate = self.pools[self.heads[member.flow as usize].limit as usize].level;
             taken += rate * self.blocks.items[member.item as usize].weight;
@@ -170,8 +176,8 @@ impl Sharing {
         self.updates += line.members.len() - line.here;
         // Summed anew, since all are read anyway.
         faster.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let (mut weight, mut pulled) = (pool.weight, 0);
-        let capacity = pool.capacity;
+        let (mut weight, mut pulled) = (self.facts[at].weight, 0);
+        let capacity = self.facts[at].capacity;
         let mut level = if weight > 0.0 { ((capacity - taken) / weight).max(0.0) } else { 0.0 };
         for (rate, member) in &faster {
             if weight > 0.0 && *rate <= level * (1.0 + TOLERANCE) {
@@ -193,7 +199,7 @@ impl Sharing {
         for (rate, member) in faster.drain(..).take(pulled) {
             self.pull_one(at, member.flow, member.item as usize, rate, level, now);
         }
-        self.pools[at].weight = weight;
+        self.facts[at].weight = weight;
         self.scratch.faster = faster;
         level
     }
