@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::super::types::narrow;
-use super::{Head, NONE, PENDING, Sharing};
+use super::{Head, NONE, PENDING, SINK, Sharing};
 
 /// Marks the last use of a flow.
 const LAST: u32 = 1 << 31;
@@ -16,7 +16,12 @@ pub(super) struct Member {
     pub base: u32,
     /// Where its use of this pool is.
     pub item: u32,
+    /// Its other pools, filled up with the sink, if they are few and all weights are one; else `NONE`.
+    pub others: [u32; FEW],
 }
+
+/// Other pools of a flow that fit into a member: those of a path over a leaf, a spine and a leaf.
+const FEW: usize = 3;
 
 /// One use of a flow.
 #[derive(Clone, Copy)]
@@ -72,6 +77,23 @@ impl Blocks {
         &uses[..=last]
     }
 
+    /// The pools of these uses but one, as a member holds them.
+    fn others(&self, base: u32, pool: usize) -> [u32; FEW] {
+        let uses = self.of(base);
+        // Equality with one is meant: any other weight takes the general way.
+        #[expect(clippy::float_cmp, reason = "a weight of one is stored as such")]
+        let plain = uses.iter().all(|item| item.weight == 1.0);
+        if uses.len() > FEW + 1 || !plain {
+            return [NONE; FEW];
+        }
+        let mut others = [SINK; FEW];
+        let pools = uses.iter().map(|item| item.pool()).filter(|other| *other != pool);
+        for (other, place) in pools.zip(&mut others) {
+            *place = narrow(other);
+        }
+        others
+    }
+
     fn release(&mut self, base: u32) {
         let room = self.of(base).len().next_power_of_two();
         self.free[room.trailing_zeros() as usize].push(base);
@@ -119,7 +141,8 @@ impl Sharing {
             let item = self.blocks.items[at];
             let (pool, line) = (&mut self.facts[item.pool()], &mut self.lines[item.pool()]);
             self.blocks.items[at].position = narrow(line.members.len());
-            line.members.push(Member { flow, base: head.base, item: narrow(at) });
+            let others = self.blocks.others(head.base, item.pool());
+            line.members.push(Member { flow, base: head.base, item: narrow(at), others });
             pool.total += item.weight;
             if !std::mem::replace(&mut pool.listed, true) {
                 self.listed.push(narrow(item.pool()));

@@ -20,6 +20,8 @@ use members::{Blocks, Member};
 const TOLERANCE: f64 = 1e-12;
 /// No resource, no flow.
 pub(super) const NONE: u32 = u32::MAX;
+/// A pool that is none, into which the inner loop writes what need not be written.
+const SINK: u32 = 0;
 /// Limited by nothing yet, since it is to be inserted at the next solution.
 const PENDING: u32 = u32::MAX - 1;
 
@@ -113,6 +115,14 @@ struct Scratch {
 
 impl Sharing {
     pub fn add_pool(&mut self, capacity: f64, of_cap: bool) -> u32 {
+        if self.pools.is_empty() {
+            self.push_pool(f64::INFINITY, false);
+        }
+        self.push_pool(capacity, of_cap);
+        narrow(self.pools.len() - 1)
+    }
+
+    fn push_pool(&mut self, capacity: f64, of_cap: bool) {
         let trigger = capacity * (1.0 + TOLERANCE);
         self.pools.push(Pool { taken: 0.0, highest: 0.0, level: f64::INFINITY, trigger });
         self.facts.push(Facts {
@@ -126,7 +136,6 @@ impl Sharing {
             of_cap,
         });
         self.lines.push(Line::default());
-        narrow(self.pools.len() - 1)
     }
 
     pub fn capacity(&self, pool: u32) -> f64 {

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use super::super::types::narrow;
-use super::{Sharing, TOLERANCE};
+use super::{NONE, Sharing, TOLERANCE};
 
 /// A level that moves by less, relatively, is left as it is; nothing adds up, since sums are compared anew each time.
 const STILL: f64 = 1e-13;
@@ -85,24 +85,28 @@ impl Sharing {
         self.scratch.crossing.clear();
         self.scratch.triggered.clear();
         self.updates += count;
-        // This is where the time goes when everything shares with everything: plain slices, and one branch a use.
-        let (items, pools) = (self.blocks.items.as_slice(), self.pools.as_mut_slice());
+        // This is where the time goes when everything shares with everything: no indirection, and one branch a use.
+        let pools = self.pools.as_mut_slice();
+        let triggered = &mut self.scratch.triggered;
+        let mut tell = |other: u32, more: f64| {
+            let pool = &mut pools[other as usize];
+            pool.taken += more;
+            pool.highest = if level > pool.highest { level } else { pool.highest };
+            if pool.taken > pool.trigger {
+                pool.trigger = f64::INFINITY;
+                triggered.push(other);
+            }
+            pool.level < threshold
+        };
         for member in &self.lines[at].members[..count] {
             let mut crosses = false;
-            for item in &items[member.base as usize..] {
-                let other = item.pool();
-                if other != at {
-                    let pool = &mut pools[other];
-                    pool.taken += item.weight * delta;
-                    pool.highest = if level > pool.highest { level } else { pool.highest };
-                    crosses |= pool.level < threshold;
-                    if pool.taken > pool.trigger {
-                        pool.trigger = f64::INFINITY;
-                        self.scratch.triggered.push(narrow(other));
-                    }
+            if member.others[0] != NONE {
+                for other in member.others {
+                    crosses |= tell(other, delta);
                 }
-                if item.is_last() {
-                    break;
+            } else {
+                for item in self.blocks.of(member.base).iter().filter(|item| item.pool() != at) {
+                    crosses |= tell(narrow(item.pool()), item.weight * delta);
                 }
             }
             if crosses {
