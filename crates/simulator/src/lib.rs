@@ -2,12 +2,14 @@
 //! flow that uses some, and all flows at once get their max-min fair rates.
 //!
 //! [`engine`] knows flows and resources and nothing of plans; [`Session`] plays jobs on it; [`fold`] gives the times of
-//! plans that need not be played message by message.
+//! plans that need not be played message by message. [`network`] has models of InfiniBand, RoCE and TCP.
 
+pub mod control;
 mod critical;
 pub mod engine;
 mod folded;
 pub mod machine;
+pub mod network;
 mod player;
 mod router;
 mod session;

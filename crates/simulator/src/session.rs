@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 use weft_base::{Rate, Span, Time};
 
+use crate::control::{Control, Counts, Moving};
 use crate::critical::{CriticalPath, critical_path};
 use crate::engine::{Engine, Event, EventKind, ResourceId};
 use crate::player::{Impossible, Player, Record, Stage};
@@ -65,6 +66,9 @@ pub struct Session<'p> {
     /// Starts and changes that are still to come.
     timers: usize,
     events: Vec<Event>,
+    control: Option<Box<dyn Control + 'p>>,
+    /// The time for which the control was last promised a call.
+    promised: Time,
 }
 
 struct Played<'p> {
@@ -77,11 +81,30 @@ struct Played<'p> {
 /// Upper halves of tags that are not a job's number.
 const START: u32 = u32::MAX;
 const CHANGE: u32 = u32::MAX - 1;
+const CONTROL: u32 = u32::MAX - 2;
 
 impl<'p> Session<'p> {
     /// A session on the resources of `engine`.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, jobs: Vec::new(), changes: BTreeMap::new(), timers: 0, events: Vec::new() }
+        Self {
+            engine,
+            jobs: Vec::new(),
+            changes: BTreeMap::new(),
+            timers: 0,
+            events: Vec::new(),
+            control: None,
+            promised: Time::ZERO,
+        }
+    }
+
+    /// Lets messages be subject to a control from the next event on.
+    pub fn govern(&mut self, control: Box<dyn Control + 'p>) {
+        self.control = Some(control);
+    }
+
+    /// What the control has counted; nothing where there is none.
+    pub fn counts(&self) -> Counts {
+        self.control.as_ref().map_or_else(Counts::default, |control| control.counts())
     }
 
     /// The network as it is now.
@@ -197,6 +220,8 @@ impl<'p> Session<'p> {
                     self.timers -= 1;
                     self.begin(lower)?;
                 }
+                // It is asked after all events of a time.
+                (CONTROL, _) => {}
                 (CHANGE, _) => {
                     self.timers -= 1;
                     if let Some((resource, capacity)) = self.changes.get(&lower) {
@@ -219,7 +244,21 @@ impl<'p> Session<'p> {
             let result = played.player.go_on(&mut self.engine, &mut *played.router);
             result.map_err(|reason| SessionError::Impossible { job: JobId(number), reason })?;
         }
+        self.ask_control();
         Ok(())
+    }
+
+    fn ask_control(&mut self) {
+        let Some(control) = &mut self.control else { return };
+        let mut moving: Vec<Moving> = Vec::new();
+        for played in &self.jobs {
+            moving.extend(played.player.moving());
+        }
+        let next = control.react(&mut self.engine, &moving);
+        if let Some(next) = next.filter(|next| *next != self.promised) {
+            self.promised = next;
+            self.engine.wake(next, tag(CONTROL, 0));
+        }
     }
 
     fn begin(&mut self, number: u32) -> Result<(), SessionError> {

@@ -3,7 +3,7 @@
 use weft_base::{Bytes, Diagnostic, Span, Time};
 use weft_catalogue::Catalogue;
 use weft_collective::limit::limit;
-use weft_simulator::machine::{Carriage, Choice, Machine, add_links};
+use weft_simulator::machine::{Carriage, Choice, Machine, add_links, link_at};
 use weft_simulator::{Engine, Halt, Job, JobId, ResourceId, Session, SessionError, Stage, Usage};
 use weft_topology::Topology;
 
@@ -200,8 +200,8 @@ impl Stageplay<'_> {
 
     /// A link in words: `NET3 -> NET9`.
     fn name(&self, resource: ResourceId) -> String {
-        let index = resource.index() - self.first.index();
-        self.topology.links().nth(index).map_or_else(String::new, |(_, link)| {
+        link_at(self.topology, self.first, resource).map_or_else(String::new, |link| {
+            let link = self.topology.link(link);
             format!("{} -> {}", self.topology.name(link.from), self.topology.name(link.to))
         })
     }

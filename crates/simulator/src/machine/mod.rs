@@ -2,6 +2,7 @@
 
 mod choice;
 mod exits;
+mod ports;
 mod terrain;
 mod ways;
 
@@ -16,6 +17,7 @@ use crate::router::Router;
 
 pub use choice::Choice;
 pub use exits::Exits;
+pub(crate) use ports::Ports;
 pub use terrain::terrain;
 use ways::Ways;
 
@@ -51,6 +53,7 @@ pub struct Machine<'t> {
     first: usize,
     exits: Exits,
     ways: Ways<'t>,
+    ports: Ports,
     choice: Choice,
     carriage: Carriage,
     /// Ways within a host or a rack, by GPUs and NICs.
@@ -64,13 +67,30 @@ struct Inside {
     latency: Span,
 }
 
-/// Adds a resource for each half-link of a topology, in the order of their ids, and gives the first.
+/// Adds a resource for each half-link of a topology, in the order of their ids, and gives the first. After them follow
+/// those of links that are bundled: a message whose way is chosen by hash or destination takes one of them, and shares
+/// the bundle besides, so that what happens to the bundle happens to its links.
 pub fn add_links(engine: &mut Engine, topology: &Topology) -> ResourceId {
     let first = ResourceId::new(engine.resources());
     for (_, link) in topology.links() {
         engine.add_resource(link.capacity);
     }
+    let ports = Ports::new(topology);
+    for (_, link) in topology.links().filter(|(id, _)| ports.bundles(*id)) {
+        let one = Rate::bytes_per_second(link.capacity.get() / u64::from(link.count));
+        engine.add_resources(one, usize::from(link.count));
+    }
     first
+}
+
+/// The half-link of a resource, which may be one link of a bundle, where those of a topology begin at `first`; `None`
+/// where it is none of them.
+pub fn link_at(topology: &Topology, first: ResourceId, resource: ResourceId) -> Option<LinkId> {
+    link_of(topology, &Ports::new(topology), resource.index().checked_sub(first.index())?)
+}
+
+fn link_of(topology: &Topology, ports: &Ports, index: usize) -> Option<LinkId> {
+    topology.links().nth(index).map(|(link, _)| link).or_else(|| ports.bundle(index))
 }
 
 impl<'t> Machine<'t> {
@@ -90,6 +110,7 @@ impl<'t> Machine<'t> {
             first: first.index(),
             exits,
             ways: Ways::new(topology),
+            ports: Ports::new(topology),
             choice,
             carriage,
             inside: BTreeMap::new(),
@@ -101,10 +122,9 @@ impl<'t> Machine<'t> {
         ResourceId::new(self.first + link.index())
     }
 
-    /// The half-link of a resource; `None` where it is none of this topology's.
+    /// The half-link of a resource, which may be one link of a bundle; `None` where it is none of this topology's.
     pub fn link(&self, resource: ResourceId) -> Option<LinkId> {
-        let index = resource.index().checked_sub(self.first)?;
-        self.topology.links().nth(index).map(|(link, _)| link)
+        link_of(self.topology, &self.ports, resource.index().checked_sub(self.first)?)
     }
 
     /// The way between two nodes without network switches, remembered.
@@ -152,9 +172,12 @@ impl<'t> Machine<'t> {
         let mut way = self.inside(self.gpus[from.index()], out)?;
         let crossing = choice::Crossing { from: out, to: back, channel };
         let (links, switches) = self.ways.over(self.choice, crossing)?;
-        for (link, share) in links {
-            let resource = self.resource(link);
-            way.uses.push(Use { resource, weight: share * self.carriage.weight });
+        for step in links {
+            let weight = step.share * self.carriage.weight;
+            way.uses.push(Use { resource: self.resource(step.link), weight });
+            if let Some(index) = step.port.and_then(|port| self.ports.of(step.link, port)) {
+                way.uses.push(Use { resource: ResourceId::new(self.first + index), weight });
+            }
         }
         for switch in &switches {
             way.latency = way.latency + self.switching(*switch);

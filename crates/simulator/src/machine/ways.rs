@@ -18,16 +18,29 @@ pub(super) struct Ways<'t> {
     numbers: BTreeMap<NodeId, usize>,
 }
 
-/// Links, each with its part of a message.
-type Shares = Vec<(LinkId, f64)>;
+/// A link of a way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Step {
+    pub link: LinkId,
+    /// Which of the links that are bundled in it; `None` where the message is spread over all of them.
+    pub port: Option<u16>,
+    /// The part of the message that takes it.
+    pub share: f64,
+}
 
 /// No way leads there.
 const NONE: u16 = u16::MAX;
 
 impl<'t> Ways<'t> {
     pub fn new(topology: &'t Topology) -> Self {
-        let numbers =
-            topology.of_kind(NodeKind::Nic).enumerate().map(|(number, nic)| (nic, number)).collect();
+        // Switch by switch, so that the destinations below one switch are spread over all ways to it.
+        let attached = |nic: &NodeId| {
+            let mut links = topology.links_from(*nic);
+            links.find(|(_, link)| topology.family(link) == LinkFamily::Network).map(|(_, link)| link.to)
+        };
+        let mut nics: Vec<_> = topology.of_kind(NodeKind::Nic).map(|nic| (attached(&nic), nic)).collect();
+        nics.sort_unstable();
+        let numbers = nics.into_iter().enumerate().map(|(number, (_, nic))| (nic, number)).collect();
         Self { topology, to: BTreeMap::new(), dead: BTreeSet::new(), numbers }
     }
 
@@ -37,9 +50,9 @@ impl<'t> Ways<'t> {
         self.to.clear();
     }
 
-    /// The links of a message with its share on each, and the switches that it passes one after the other (of those
+    /// The links of a message, and the switches that it passes one after the other (of those
     /// side by side the first); `None` where no way leads there.
-    pub fn over(&mut self, choice: Choice, crossing: Crossing) -> Option<(Shares, Vec<NodeId>)> {
+    pub fn over(&mut self, choice: Choice, crossing: Crossing) -> Option<(Vec<Step>, Vec<NodeId>)> {
         let (mut links, mut switches) = (Vec::new(), Vec::new());
         let mut front: BTreeMap<NodeId, f64> = BTreeMap::from([(crossing.from, 1.0)]);
         let mut below = 1;
@@ -51,10 +64,14 @@ impl<'t> Ways<'t> {
             let mut widest = 1;
             for (node, share) in front {
                 let onwards = self.next(node, crossing.to);
-                widest = widest.max(onwards.len());
-                for (link, part) in self.choose(choice, crossing, node, &onwards, below) {
-                    links.push((link, share * part));
-                    *next.entry(self.topology.link(link).to).or_insert(0.0) += share * part;
+                // Where all ways lead to the same switch, it is not the choice of a tier.
+                if !self.all_alike(&onwards) {
+                    widest = widest.max(self.ports(&onwards));
+                }
+                for mut step in self.choose(choice, crossing, node, &onwards, below) {
+                    step.share *= share;
+                    links.push(step);
+                    *next.entry(self.topology.link(step.link).to).or_insert(0.0) += step.share;
                 }
             }
             below *= widest;
@@ -84,26 +101,50 @@ impl<'t> Ways<'t> {
         node: NodeId,
         onwards: &[LinkId],
         below: usize,
-    ) -> Shares {
-        let one = |index: usize| onwards.get(index).map(|link| (*link, 1.0)).into_iter().collect();
+    ) -> Vec<Step> {
         let carries = |link: LinkId| self.topology.link(link).capacity.as_gigabytes();
         let parts = |weight: &dyn Fn(LinkId) -> f64| {
             let total: f64 = onwards.iter().map(|link| weight(*link)).sum();
-            onwards.iter().map(|link| (*link, weight(*link) / total)).collect()
+            let step = |link: &LinkId| Step { link: *link, port: None, share: weight(*link) / total };
+            onwards.iter().map(step).collect()
         };
-        let count = onwards.len().max(1);
         match choice {
             Choice::ByDestination => {
                 let number = self.numbers.get(&crossing.to).copied().unwrap_or(0);
-                one(number / below % count)
+                self.port(onwards, if self.all_alike(onwards) { number } else { number / below })
             }
             Choice::Hash { seed } => {
-                let hash = crossing.hash(seed, node) % (count as u64);
-                one(usize::try_from(hash).unwrap_or(0))
+                let hash = crossing.hash(seed, node) % (self.ports(onwards).max(1) as u64);
+                self.port(onwards, usize::try_from(hash).unwrap_or(0))
             }
-            Choice::Spray => parts(&|_| 1.0),
+            Choice::Spray => parts(&|link| f64::from(self.topology.link(link).count)),
             Choice::Adaptive => parts(&carries),
         }
+    }
+
+    /// How many links all bundles together are.
+    fn ports(&self, onwards: &[LinkId]) -> usize {
+        onwards.iter().map(|link| usize::from(self.topology.link(*link).count)).sum()
+    }
+
+    /// Whether all of them lead to the same switch.
+    fn all_alike(&self, onwards: &[LinkId]) -> bool {
+        let mut ends = onwards.iter().map(|link| self.topology.link(*link).to);
+        let first = ends.next();
+        ends.all(|end| Some(end) == first)
+    }
+
+    /// The link of that number among all ports, counted around.
+    fn port(&self, onwards: &[LinkId], number: usize) -> Vec<Step> {
+        let mut left = number % self.ports(onwards).max(1);
+        for link in onwards {
+            let count = usize::from(self.topology.link(*link).count);
+            if left < count {
+                return vec![Step { link: *link, port: u16::try_from(left).ok(), share: 1.0 }];
+            }
+            left -= count;
+        }
+        Vec::new()
     }
 
     /// The links of a node that lead to `to` by a shortest way, in order.

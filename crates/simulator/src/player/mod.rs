@@ -11,6 +11,7 @@ use thiserror::Error;
 use weft_base::{Bytes, Rate, Span, Time};
 use weft_collective::{Call, Layout, Op, Plan, Rank, Ranks, Slice};
 
+use crate::control::Moving;
 use crate::engine::{Engine, FlowId, PathId, ResourceId};
 use crate::router::Router;
 
@@ -241,6 +242,19 @@ impl<'p> Player<'p> {
     /// Flows and computations that have not ended.
     pub fn under_way(&self) -> usize {
         self.flights.len() - self.free.len()
+    }
+
+    /// The messages that are under way, and the paths of their connections.
+    pub fn moving(&self) -> impl Iterator<Item = Moving> {
+        self.flights.iter().flatten().filter_map(|flight| match *flight {
+            Flight::Message { connection, flow, .. } => {
+                Some(Moving { flow, path: self.connections.path(connection)? })
+            }
+            Flight::Multicast { .. }
+            | Flight::Reduction { .. }
+            | Flight::Local { .. }
+            | Flight::Compute { .. } => None,
+        })
     }
 
     /// When each rank was done; `None` for those that are not.

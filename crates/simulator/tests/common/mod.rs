@@ -1,6 +1,8 @@
 //! The fabric that `benches/README.md` defines: nodes of 8 GPUs with NVLink, leaves of 32 NICs, 16 spines.
 #![allow(dead_code, missing_docs, reason = "each test and example uses a part of it")]
 
+pub mod net;
+
 use weft_base::{Rate, Span};
 use weft_collective::Rank;
 use weft_simulator::Router;
