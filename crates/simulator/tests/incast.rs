@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::net::{LINE, exchanged, row, settings, topology};
-use weft_base::{Rate, Span};
+use common::net::{LINE, ends_s, exchanged, row, settings, topology};
+use weft_base::{Bytes, Rate, Span};
 use weft_simulator::network::{Behaviour, NETWORK_MODELS, Recovery, Settings, network_model};
 
 /// Bytes on the wire for each byte of data.
@@ -55,7 +55,7 @@ fn pauses_spread_over_several_switches() {
     // them; rank 5, behind the last link that is shared, has nothing to do with it.
     let line = row(&[5, 2, 2], Rate::bytes_per_second(4 * LINE.get()), Span::from_microseconds(0.5));
     let pairs = [(0, 7), (1, 7), (2, 7), (3, 7), (4, 5), (6, 8)];
-    let (times, counts) = exchanged(&line, &behaviour("roce-pfc", &settings()), &pairs, BYTES / 9 * 9);
+    let (times, counts) = exchanged(&line, &behaviour("roce-pfc", &settings()), &pairs, BYTES);
     let data_s = DATA_S * ROCE;
     let factors: Vec<f64> = times.iter().map(|time| time / data_s).collect();
     // Four share the port of 7: a quarter each. 4 shares the first trunk with them; 6 shares the second.
@@ -64,7 +64,7 @@ fn pauses_spread_over_several_switches() {
     }
     assert_eq!(counts.victims_count, 2);
     // Without pauses neither feels anything.
-    let (times, _) = exchanged(&line, &behaviour("roce-ecmp", &settings()), &pairs, BYTES / 9 * 9);
+    let (times, _) = exchanged(&line, &behaviour("roce-ecmp", &settings()), &pairs, BYTES);
     assert!((times[5] / data_s - 1.0).abs() < 0.01 && (times[8] / data_s - 1.0).abs() < 0.01);
 }
 
@@ -72,16 +72,14 @@ fn pauses_spread_over_several_switches() {
 fn dcqcn_without_pauses_loses_what_the_buffer_cannot_hold() {
     let star = row(&[9], Rate::ZERO, Span::ZERO);
     let pairs: Vec<(u32, u32)> = (0..8).map(|sender| (sender, 8)).collect();
-    let bytes = BYTES / 9 * 9;
-    let data_s = DATA_S * (bytes as f64 / BYTES as f64);
-    let shared = 8.0 * data_s * ROCE;
-    let (times, counts) = exchanged(&star, &behaviour("roce-ecmp", &settings()), &pairs, bytes);
+    let shared = 8.0 * DATA_S * ROCE;
+    let (times, counts) = exchanged(&star, &behaviour("roce-ecmp", &settings()), &pairs, BYTES);
     assert_near(times[8], shared, "with both");
     assert!(counts.lost_packets_count.abs() < f64::EPSILON);
 
     // Eight at full rate for 8 us, at half for 50 us, at a quarter for 50 us; then they fit. Too much arrives:
     // 7 x 400 kB + 3 x 2.5 MB + 1 x 2.5 MB = 12.8 MB, of which 2.5 MB fit the buffer: 10.3 MB are lost.
-    let (times, counts) = exchanged(&star, &behaviour("roce-dcqcn", &settings()), &pairs, bytes);
+    let (times, counts) = exchanged(&star, &behaviour("roce-dcqcn", &settings()), &pairs, BYTES);
     assert!((counts.lost_packets_count - 10.3e6 / 4178.0).abs() < 0.01, "{counts:?}");
     // Go-back-N sends all again that was sent while the buffer was full: 0.3/2.8 of 400 kB, 1.25 MB and 0.625 MB.
     let again = 0.3 / 2.8 * 0.4e6 + 1.25e6 + 0.625e6;
@@ -89,25 +87,24 @@ fn dcqcn_without_pauses_loses_what_the_buffer_cannot_hold() {
     assert_near(times[8], shared + 8.0 * again / 50e9, "go-back-N");
 
     let selective = Settings { recovery: Recovery::SelectiveRepeat, ..settings() };
-    let (times, counts) = exchanged(&star, &behaviour("roce-dcqcn", &selective), &pairs, bytes);
+    let (times, counts) = exchanged(&star, &behaviour("roce-dcqcn", &selective), &pairs, BYTES);
     assert!((counts.sent_again_bytes - 10.3e6 / ROCE).abs() < 1.0, "{counts:?}");
     assert_near(times[8], shared + 10.3e6 / 50e9, "selective repeat");
 
     // Two senders fit: 400 kB too much, which the buffer holds until they have halved.
-    let (times, counts) = exchanged(&star, &behaviour("roce-dcqcn", &settings()), &pairs[..2], bytes);
+    let (times, counts) = exchanged(&star, &behaviour("roce-dcqcn", &settings()), &pairs[..2], BYTES);
     assert!(counts.lost_packets_count.abs() < f64::EPSILON);
-    assert_near(times[8], 2.0 * data_s * ROCE, "two senders");
+    assert_near(times[8], 2.0 * DATA_S * ROCE, "two senders");
 }
 
 #[test]
 fn with_neither_senders_flood_and_go_back_n_collapses() {
     let star = row(&[9], Rate::ZERO, Span::ZERO);
     let pairs: Vec<(u32, u32)> = (0..8).map(|sender| (sender, 8)).collect();
-    let bytes = BYTES / 9 * 9;
-    let shared = 8.0 * DATA_S * (bytes as f64 / BYTES as f64) * ROCE;
+    let shared = 8.0 * DATA_S * ROCE;
     // Of each sender 7/8 are lost. W = 50 GB/s / 1.02 x 8 us / 4096 B = 95.7 packets.
     let window = 50e9 / ROCE * 8e-6 / 4096.0;
-    let (times, counts) = exchanged(&star, &behaviour("roce-lossy", &settings()), &pairs, bytes);
+    let (times, counts) = exchanged(&star, &behaviour("roce-lossy", &settings()), &pairs, BYTES);
     assert_near(times[8], shared * (1.0 + (window - 1.0) * 7.0 / 8.0), "go-back-N");
     println!("8 senders without PFC and DCQCN: {:.1} times as long", times[8] / shared);
     // All the while each sends 50 GB/s and loses 7/8.
@@ -115,7 +112,7 @@ fn with_neither_senders_flood_and_go_back_n_collapses() {
     assert!((counts.lost_packets_count / lost - 1.0).abs() < 1e-5, "{counts:?}");
 
     let selective = Settings { recovery: Recovery::SelectiveRepeat, ..settings() };
-    let (times, _) = exchanged(&star, &behaviour("roce-lossy", &selective), &pairs, bytes);
+    let (times, _) = exchanged(&star, &behaviour("roce-lossy", &selective), &pairs, BYTES);
     assert_near(times[8], shared, "selective repeat wastes only what is lost");
 }
 
@@ -162,11 +159,6 @@ fn static_routes_by_destination_meet_nobody_on_a_shift() {
     // What a subnet manager computes for a fat tree carries any shift of all hosts at full rate.
     let cluster = topology("32 x dgx-h100 @ rail-optimized(leaf 32x400G)");
     let pairs: Vec<(u32, u32)> = (0..256).map(|gpu| (gpu, (gpu + 128) % 256)).collect();
-    let ends = common::net::ends_s(
-        &cluster,
-        &behaviour("infiniband", &settings()),
-        &pairs,
-        weft_base::Bytes::new(BYTES),
-    );
+    let ends = ends_s(&cluster, &behaviour("infiniband", &settings()), &pairs, Bytes::new(BYTES));
     assert!(ends.iter().all(|end| (end / DATA_S - 4122.0 / 4096.0).abs() < 0.01), "{ends:?}");
 }

@@ -57,7 +57,7 @@ impl Flood {
         // Not quite nothing: a message that starves goes on, if for ever.
         let cap = Rate::from_gigabytes(rate_bytes_per_s / 1e9).max(Rate::bytes_per_second(1));
         *self.capped.entry((path, cap.get())).or_insert_with(|| {
-            let uses = engine.uses(path).to_vec();
+            let uses = engine.uses(path);
             engine.add_path(&uses, Span::ZERO, Some(cap))
         })
     }

@@ -75,7 +75,7 @@ impl Pauses {
         let mut changed = false;
         for message in open {
             let rate = engine.rate_bytes_per_s(message.flow);
-            let places = engine.uses(message.path).iter().enumerate();
+            let places = engine.uses(message.path).into_iter().enumerate();
             let limits = places.filter_map(|(place, used)| Some((place, *stopped.get(&used.resource)?)));
             let tightest = limits.min_by(|a, b| a.1.total_cmp(&b.1));
             // Caps are whole bytes per second.
@@ -100,7 +100,7 @@ impl Pauses {
     fn path(&mut self, engine: &mut Engine, path: PathId, rate_bytes_per_s: f64) -> PathId {
         let cap = Rate::from_gigabytes(rate_bytes_per_s / 1e9);
         *self.capped.entry((path, cap.get())).or_insert_with(|| {
-            let uses = engine.uses(path).to_vec();
+            let uses = engine.uses(path);
             engine.add_path(&uses, weft_base::Span::ZERO, Some(cap))
         })
     }

@@ -35,7 +35,7 @@ impl Queues {
     /// lets through is what reaches the next.
     pub fn new(engine: &Engine, links: &Links, messages: &[Moving], rates: &[f64]) -> Self {
         let way = |path: PathId| -> Vec<(ResourceId, f64)> {
-            let uses = engine.uses(path).iter().filter(|used| links.contains(used.resource));
+            let uses = engine.uses(path).into_iter().filter(|used| links.contains(used.resource));
             uses.map(|used| (used.resource, used.weight)).collect()
         };
         let ways: Vec<_> = messages.iter().map(|message| way(message.path)).collect();

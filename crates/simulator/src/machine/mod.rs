@@ -117,6 +117,11 @@ impl<'t> Machine<'t> {
         }
     }
 
+    /// Chooses ways otherwise from now on; paths that were given before stay as they are.
+    pub fn choose(&mut self, choice: Choice) {
+        self.choice = choice;
+    }
+
     /// The resource of a half-link.
     pub fn resource(&self, link: LinkId) -> ResourceId {
         ResourceId::new(self.first + link.index())

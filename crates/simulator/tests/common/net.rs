@@ -97,8 +97,8 @@ pub fn ends_s(topology: &Topology, behaviour: &Behaviour, pairs: &[(u32, u32)], 
 
 /// A plan in which each pair exchanges the whole buffer, all at once.
 pub fn exchange(ranks: u32, pairs: &[(u32, u32)]) -> Plan {
-    let all = Slice::range(Buffer::Input, 0, ranks);
-    let into = Slice::range(Buffer::Output, 0, ranks);
+    let all = Slice::range(Buffer::Input, 0, 1);
+    let into = Slice::range(Buffer::Output, 0, 1);
     let mut program = Program { pieces: 1, scratch: 0, ranks: Vec::new() };
     for rank in 0..ranks {
         let mut ops = Vec::new();
