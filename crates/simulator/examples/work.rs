@@ -236,6 +236,8 @@ fn shuffle(mut fabric: Fabric) -> (usize, Span) {
 
 /// The processor time of this process so far, as Linux counts it; 0 elsewhere.
 fn cpu_seconds() -> f64 {
+    // Linux counts up to the last time that it looked at the process; now it looks.
+    std::thread::yield_now();
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let nanoseconds: f64 = stat.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
     nanoseconds / 1e9

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::super::types::narrow;
-use super::{Head, NONE, PENDING, SINK, Sharing};
+use super::{Head, NONE, PENDING, SINKS, Sharing};
 
 /// Marks the last use of a flow.
 const LAST: u32 = 1 << 31;
@@ -16,12 +16,12 @@ pub(super) struct Member {
     pub base: u32,
     /// Where its use of this pool is.
     pub item: u32,
-    /// Its other pools, filled up with the sink, if they are few and all weights are one; else `NONE`.
+    /// Its other pools, filled up with sinks, if they are few and all weights are one; else `NONE`.
     pub others: [u32; FEW],
 }
 
 /// Other pools of a flow that fit into a member: those of a path over a leaf, a spine and a leaf.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 
 /// One use of a flow.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ impl Blocks {
         if uses.len() > FEW + 1 || !plain {
             return [NONE; FEW];
         }
-        let mut others = [SINK; FEW];
+        let mut others = SINKS;
         let pools = uses.iter().map(|item| item.pool()).filter(|other| *other != pool);
         for (other, place) in pools.zip(&mut others) {
             *place = narrow(other);

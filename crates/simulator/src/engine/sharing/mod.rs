@@ -14,14 +14,15 @@ use std::collections::BinaryHeap;
 use super::dues::{Dues, NEVER};
 use super::numbers::{SECOND, seconds, whole};
 use super::types::narrow;
-use members::{Blocks, Member};
+use members::{Blocks, FEW, Member};
 
 /// What is the same but for rounding; everything is solved to this.
 const TOLERANCE: f64 = 1e-12;
 /// No resource, no flow.
 pub(super) const NONE: u32 = u32::MAX;
-/// A pool that is none, into which the inner loop writes what need not be written.
-const SINK: u32 = 0;
+/// Pools that are none, into which the inner loop writes what need not be written; several, since a write waits for the
+/// one before it in the same place.
+const SINKS: [u32; FEW] = [0, 1, 2];
 /// Limited by nothing yet, since it is to be inserted at the next solution.
 const PENDING: u32 = u32::MAX - 1;
 
@@ -116,7 +117,9 @@ struct Scratch {
 impl Sharing {
     pub fn add_pool(&mut self, capacity: f64, of_cap: bool) -> u32 {
         if self.pools.is_empty() {
-            self.push_pool(f64::INFINITY, false);
+            for _ in SINKS {
+                self.push_pool(f64::INFINITY, false);
+            }
         }
         self.push_pool(capacity, of_cap);
         narrow(self.pools.len() - 1)
