@@ -16,7 +16,16 @@ enum Kind {
         stride: u32,
         ranks: u32,
     },
+    /// One group of the largest power of two; each of the first positions stands for a pair.
+    Folded {
+        ranks: u32,
+    },
     Listed(Arc<Listed>),
+}
+
+/// By how much `ranks` exceed the largest power of two in them.
+fn excess(ranks: u32) -> u32 {
+    ranks.checked_ilog2().map_or(0, |power| ranks - (1 << power))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +58,12 @@ impl Groups {
         Self(Kind::Even { size: size.max(1), stride: stride.max(1), ranks })
     }
 
+    /// One group of as many ranks as the largest power of two in `ranks`, which exceed it by e: the odd ones of the
+    /// first 2e, and all after them.
+    pub fn folded(ranks: u32) -> Self {
+        Self(Kind::Folded { ranks })
+    }
+
     /// Groups as listed; a rank that is listed twice sits where it is listed first.
     pub fn listed(ranks: u32, groups: Vec<Vec<Rank>>) -> Self {
         let mut seats = vec![None; ranks as usize];
@@ -67,6 +82,7 @@ impl Groups {
     pub fn len(&self) -> u32 {
         match &self.0 {
             Kind::Even { size, stride, ranks } => ranks / (size * stride) * stride,
+            Kind::Folded { ranks } => (*ranks).min(1),
             Kind::Listed(listed) => u32::try_from(listed.groups.len()).unwrap_or(u32::MAX),
         }
     }
@@ -86,6 +102,15 @@ impl Groups {
                 let (group, position) = (block * stride + within % stride, within / stride);
                 whole.then_some(Seat { group, position, size: *size })
             }
+            Kind::Folded { ranks } => {
+                let (excess, number) = (excess(*ranks), rank.get());
+                let position = match number.checked_sub(2 * excess) {
+                    Some(beyond) => excess + beyond,
+                    None => number / 2,
+                };
+                let sits = number < *ranks && (number >= 2 * excess || number % 2 == 1);
+                sits.then_some(Seat { group: 0, position, size: ranks - excess })
+            }
             Kind::Listed(listed) => listed.seats.get(rank.index()).copied().flatten(),
         }
     }
@@ -97,6 +122,11 @@ impl Groups {
                 let first = group / stride * size * stride + group % stride;
                 (position < *size && group < self.len()).then(|| Rank::new(first + position * stride))
             }
+            Kind::Folded { ranks } => {
+                let excess = excess(*ranks);
+                let rank = if position < excess { 2 * position + 1 } else { position + excess };
+                (group == 0 && rank < *ranks).then(|| Rank::new(rank))
+            }
             Kind::Listed(listed) => listed.groups.get(group as usize)?.get(position as usize).copied(),
         }
     }
@@ -105,7 +135,7 @@ impl Groups {
     pub fn stride(&self) -> Option<u32> {
         match &self.0 {
             Kind::Even { stride, .. } => Some(*stride),
-            Kind::Listed(_) => None,
+            Kind::Folded { .. } | Kind::Listed(_) => None,
         }
     }
 }
@@ -125,6 +155,21 @@ mod tests {
         assert_eq!(rails.seat(Rank::new(5)), Some(Seat { group: 1, position: 2, size: 4 }));
         assert_eq!(rails.member(1, 2), Some(Rank::new(5)));
         assert_eq!(rails.member(1, 4), None);
+    }
+
+    #[test]
+    fn eleven_ranks_fold_to_eight() {
+        // 11 - 8 = 3 pairs, of which 1, 3, 5 stay; then 6 to 10.
+        let folded = Groups::folded(11);
+        let members: Vec<_> =
+            (0..9).filter_map(|position| folded.member(0, position)).map(Rank::get).collect();
+        assert_eq!(members, [1, 3, 5, 6, 7, 8, 9, 10]);
+        for (position, member) in (0..).zip(members) {
+            assert_eq!(folded.seat(Rank::new(member)), Some(Seat { group: 0, position, size: 8 }));
+        }
+        assert_eq!(folded.seat(Rank::new(4)), None);
+        assert_eq!(folded.seat(Rank::new(11)), None);
+        assert_eq!(Groups::folded(8).seat(Rank::new(5)), Groups::all(8).seat(Rank::new(5)));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod groups;
 mod layout;
 pub mod limit;
 mod movement;
+pub mod movements;
 mod op;
 mod plan;
 mod program;
@@ -22,7 +23,7 @@ mod terrain;
 mod terrains;
 pub mod verify;
 
-pub use algorithm::{ALGORITHMS, Algorithm, Unsuitable, algorithm};
+pub use algorithm::{ALGORITHMS, Algorithm, Shape, Unsuitable, algorithm};
 pub use call::{Call, Counts, DataType, ReduceOp};
 pub use collective::Collective;
 pub use groups::{Groups, Seat};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Buffer, Groups, Op, Rank, Seat, Slice};
+use crate::{Buffer, Groups, Op, Rank, Ranks, Seat, Slice, Window};
 
 /// A pattern of operations. What a rank does in a step must cost no more than the operations of that step.
 pub trait Movement: fmt::Debug + Send + Sync {
@@ -44,8 +44,8 @@ pub struct At<'p> {
     pub groups: &'p Groups,
     /// The block at which chunk 0 of its window begins.
     pub base: u32,
-    /// Blocks in a chunk.
-    pub unit: u32,
+    /// The shape of its chunks.
+    pub window: &'p Window,
 }
 
 impl At<'_> {
@@ -66,22 +66,72 @@ impl At<'_> {
         u32::try_from((i64::from(self.seat.position) + distance).rem_euclid(size)).unwrap_or(0)
     }
 
+    /// How many sit in the group; at least 1.
+    pub fn size(&self) -> u32 {
+        self.seat.size.max(1)
+    }
+
+    /// Everyone else of the group as `(position, rank)`, from the next neighbour around to the one before.
+    pub fn others(&self) -> impl Iterator<Item = (u32, Rank)> {
+        (1..i64::from(self.size())).map(|distance| {
+            let position = self.position(distance);
+            (position, self.at(position))
+        })
+    }
+
+    /// The ranks of the group, which must be evenly spaced.
+    pub fn ranks(&self) -> Ranks {
+        Ranks { first: self.at(0), stride: self.groups.stride().unwrap_or(1), count: self.size() }
+    }
+
     /// `count` chunks from chunk `first` on, around the window of as many chunks as the group has seats.
     pub fn chunks(&self, buffer: Buffer, first: u32, count: u32) -> Slice {
+        let Window { unit, pitch, rows, .. } = *self.window;
+        if rows > 1 {
+            return self.chunk(buffer, first);
+        }
+        let (wrap, base) = (self.size(), self.base);
+        if unit == pitch {
+            let run = count.max(1);
+            return Slice { buffer, base, unit, wrap, first, run, stride: run, count };
+        }
+        let (wrap, first) = (wrap * pitch, first * pitch);
+        Slice { buffer, base, unit: 1, wrap, first, run: unit, stride: pitch, count: count * unit }
+    }
+
+    /// One chunk, which may lie beyond those of the group's seats.
+    pub fn chunk(&self, buffer: Buffer, chunk: u32) -> Slice {
+        let Window { unit, pitch, rows, row_pitch, .. } = *self.window;
+        if rows <= 1 {
+            return Slice::range(buffer, self.base + chunk * pitch, unit);
+        }
+        let (first, wrap) = (chunk * pitch, rows * row_pitch);
         Slice {
             buffer,
             base: self.base,
-            unit: self.unit,
-            wrap: self.seat.size.max(1),
+            unit: 1,
+            wrap,
             first,
-            run: count.max(1),
-            stride: count.max(1),
-            count,
+            run: unit,
+            stride: row_pitch,
+            count: rows * unit,
         }
     }
 
+    /// `count` chunks, each `stride` further on around the window than the one before. The window's chunks must
+    /// follow each other.
+    pub fn comb(&self, buffer: Buffer, first: u32, stride: u32, count: u32) -> Slice {
+        let (base, unit, wrap) = (self.base, self.window.unit, self.size());
+        Slice { buffer, base, unit, wrap, first, run: 1, stride, count }
+    }
+
     /// The whole window: as many chunks as the group has seats.
-    pub fn window(&self, buffer: Buffer) -> Slice {
-        self.chunks(buffer, 0, self.seat.size.max(1))
+    pub fn whole(&self, buffer: Buffer) -> Slice {
+        self.chunks(buffer, 0, self.size())
+    }
+
+    /// The rank's own part, as far as the window is about it.
+    pub fn own_part(&self, buffer: Buffer) -> Slice {
+        Slice::range(buffer, self.window.part, self.window.unit)
     }
 }

@@ -41,14 +41,40 @@ pub struct Window {
     pub offset: u32,
     /// Blocks further on for each position in a grouping.
     pub terms: Vec<(Groups, u32)>,
-    /// Blocks in a chunk.
+    /// Blocks of a chunk that follow each other: a row.
     pub unit: u32,
+    /// Blocks from the start of a chunk to the start of the next.
+    pub pitch: u32,
+    /// Rows of a chunk.
+    pub rows: u32,
+    /// Blocks from the start of a row to the start of the next.
+    pub row_pitch: u32,
+    /// The block of the rank's own part, where the collective has one, at which this window begins.
+    pub part: u32,
 }
 
 impl Window {
-    /// From a block on, in chunks of `unit` blocks.
+    /// From a block on, in chunks of `unit` blocks that follow each other.
     pub fn at(offset: u32, unit: u32) -> Self {
-        Self { offset, terms: Vec::new(), unit }
+        Self { offset, terms: Vec::new(), unit, pitch: unit, rows: 1, row_pitch: 0, part: 0 }
+    }
+
+    /// With chunks that begin `blocks` apart.
+    #[must_use]
+    pub fn pitch(self, blocks: u32) -> Self {
+        Self { pitch: blocks, ..self }
+    }
+
+    /// With chunks of so many rows, `blocks` apart. Such chunks are taken one at a time.
+    #[must_use]
+    pub fn rows(self, rows: u32, blocks: u32) -> Self {
+        Self { rows, row_pitch: blocks, ..self }
+    }
+
+    /// Beginning at this block of the rank's own part.
+    #[must_use]
+    pub fn part(self, block: u32) -> Self {
+        Self { part: block, ..self }
     }
 
     /// Further on by `blocks` for each position in `groups`.
@@ -69,7 +95,7 @@ impl Phase {
     /// Where `rank` is in this phase; `None` where it takes no part.
     pub fn at(&self, rank: Rank) -> Option<At<'_>> {
         let seat = self.groups.seat(rank)?;
-        Some(At { rank, seat, groups: &self.groups, base: self.window.base(rank), unit: self.window.unit })
+        Some(At { rank, seat, groups: &self.groups, base: self.window.base(rank), window: &self.window })
     }
 
     /// The channel of a rank's messages.

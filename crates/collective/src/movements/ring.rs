@@ -1,0 +1,87 @@
+//! Around a ring: everyone talks to two neighbours only.
+
+use super::{Gather, Scatter};
+use crate::movement::At;
+use crate::{Buffer, Movement, Op, Symmetry};
+
+/// Which way around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To the next position.
+    Up,
+    /// To the one before.
+    Down,
+}
+
+impl Direction {
+    fn sign(self) -> i64 {
+        match self {
+            Self::Up => 1,
+            Self::Down => -1,
+        }
+    }
+}
+
+/// Sums that grow on their way around: in step s a position passes on the chunk that began s + 1 seats before it.
+#[derive(Debug)]
+pub struct RingScatter {
+    /// What is added.
+    pub data: Scatter,
+    /// Which way.
+    pub direction: Direction,
+}
+
+impl Movement for RingScatter {
+    fn steps(&self, at: &At<'_>) -> u32 {
+        (at.size() - 1).max(1)
+    }
+
+    fn ops(&self, at: &At<'_>, step: u32, ops: &mut Vec<Op>) {
+        if at.size() == 1 {
+            return self.data.alone(at, ops);
+        }
+        let (sign, last) = (self.direction.sign(), step + 2 == at.size());
+        let (sent, taken) =
+            (at.position(-sign * (i64::from(step) + 1)), at.position(-sign * (i64::from(step) + 2)));
+        let local = self.data.local(at);
+        let buffer = if step == 0 { local } else { self.data.sums };
+        ops.push(Op::Send { to: at.peer(sign), from: at.chunk(buffer, sent) });
+        let into = if last { self.data.end(at, taken) } else { at.chunk(self.data.sums, taken) };
+        ops.push(Op::RecvReduce { from: at.peer(-sign), local: at.chunk(local, taken), into });
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Rotation
+    }
+}
+
+/// Chunks that are passed on around the ring: in step s a position passes on the one of s seats before it.
+#[derive(Debug)]
+pub struct RingGather {
+    /// Where each position's own chunk is.
+    pub data: Gather,
+    /// Which way.
+    pub direction: Direction,
+}
+
+impl Movement for RingGather {
+    fn steps(&self, at: &At<'_>) -> u32 {
+        (at.size() - 1).max(self.data.steps_alone())
+    }
+
+    fn ops(&self, at: &At<'_>, step: u32, ops: &mut Vec<Op>) {
+        let sign = self.direction.sign();
+        let sent = at.position(-sign * i64::from(step));
+        let from = if step == 0 { self.data.own(at, sent, ops) } else { at.chunk(Buffer::Output, sent) };
+        if at.size() == 1 {
+            return;
+        }
+        ops.push(Op::Send { to: at.peer(sign), from });
+        let taken = at.position(-sign * (i64::from(step) + 1));
+        ops.push(Op::Recv { from: at.peer(-sign), into: at.chunk(Buffer::Output, taken) });
+    }
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Rotation
+    }
+}
