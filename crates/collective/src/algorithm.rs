@@ -15,6 +15,11 @@ pub trait Algorithm: Sync {
     /// The collectives for which it makes plans.
     fn collectives(&self) -> &'static [Collective];
 
+    /// What it needs of calls and terrains, for the reference: `hosts of the same size`. Empty where it needs nothing.
+    fn needs(&self) -> &'static str {
+        ""
+    }
+
     /// Whether it can plan this call on this terrain, and if not, why.
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable>;
 

@@ -1,5 +1,6 @@
 //! Reference pages that are written from the program itself.
 
+mod algorithms;
 mod catalogue;
 mod diagnostics;
 mod formats;
@@ -35,6 +36,7 @@ pub fn pages(house: &House) -> Result<Vec<Page>> {
         Page { path: "docs/reference/diagnostics.md", text: diagnostics::page(&texts)? },
         Page { path: "docs/reference/machine-file.md", text: machine_file::page(machine)? },
         Page { path: "docs/reference/formats.md", text: formats::page(weft_formats::FORMATS) },
+        Page { path: "docs/reference/algorithms.md", text: algorithms::page(weft_collective::ALGORITHMS) },
         Page { path: "docs/reference/json.md", text: json::page(&schemas)? },
         Page { path: "docs/reference/catalogue.md", text: catalogue::page(Catalogue::embedded())? },
     ];

@@ -22,6 +22,10 @@ impl Algorithm for Bruck {
         &[Collective::AllGather, Collective::AllToAll, Collective::Barrier]
     }
 
+    fn needs(&self) -> &'static str {
+        "for an all-to-all parts of the same size"
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         if call.collective == Collective::AllToAll { even(self, call) } else { Ok(()) }

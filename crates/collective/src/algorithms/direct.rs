@@ -78,7 +78,7 @@ impl Algorithm for Direct {
     }
 
     fn title(&self) -> &'static str {
-        "full mesh: each part goes straight to where it is wanted, all at once (MPICH's scattered exchange; RCCL's and \
+        "full mesh: each part goes straight to where it is wanted, all at once (MPICH's scattered exchange; \
          MSCCL's all-pairs)"
     }
 
@@ -92,6 +92,10 @@ impl Algorithm for Direct {
             Collective::AllToAll,
             Collective::SendRecv,
         ]
+    }
+
+    fn needs(&self) -> &'static str {
+        "in place parts of the same size; buffered messages where it adds"
     }
 
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {

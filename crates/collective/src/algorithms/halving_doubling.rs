@@ -21,6 +21,10 @@ impl Algorithm for HalvingDoubling {
         &[Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter]
     }
 
+    fn needs(&self) -> &'static str {
+        "a power of two of ranks"
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         power_of_two(self, terrain)

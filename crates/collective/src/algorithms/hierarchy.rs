@@ -387,6 +387,22 @@ impl Algorithm for Hierarchy {
         }
     }
 
+    fn needs(&self) -> &'static str {
+        match (self.levels, self.within, self.across) {
+            (2.., ..) => "two levels, each of groups of the same size with ranks in order",
+            (_, Within::Switch, Across::Switch) => {
+                "hosts of the same size, and switches that add and copy in them and across"
+            }
+            (_, Within::Switch, _) => {
+                "hosts of the same size with ranks in order, and switches that add and copy in them"
+            }
+            (_, _, Across::Switch) => "hosts of the same size, and switches that add and copy across",
+            (_, Within::Ring | Within::Direct, Across::Ring | Across::Tree) => {
+                "hosts of the same size with ranks in order"
+            }
+        }
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         let needs = if self.levels > 1 {

@@ -41,6 +41,14 @@ impl Algorithm for InSwitch {
         ]
     }
 
+    fn needs(&self) -> &'static str {
+        if self.tree {
+            "network switches that add and copy between all ranks"
+        } else {
+            "a switch that adds and copies, and that joins all ranks"
+        }
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         let (algorithm, all) = (self.name(), Groups::all(terrain.ranks()));

@@ -22,6 +22,10 @@ impl Algorithm for Pairwise {
         &[Collective::AllToAll]
     }
 
+    fn needs(&self) -> &'static str {
+        "in place parts of the same size"
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         placed(self, call)

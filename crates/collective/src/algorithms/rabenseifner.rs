@@ -57,6 +57,10 @@ impl Algorithm for Rabenseifner {
         &[Collective::AllReduce, Collective::Reduce]
     }
 
+    fn needs(&self) -> &'static str {
+        "for a reduce a power of two of ranks"
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         // A root that was folded away would be a step behind everyone.

@@ -26,6 +26,10 @@ impl Algorithm for Rails {
         &[Collective::AllToAll]
     }
 
+    fn needs(&self) -> &'static str {
+        "hosts of the same size with ranks in order; parts of the same size"
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         even(self, call)?;

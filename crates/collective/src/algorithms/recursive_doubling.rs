@@ -23,6 +23,10 @@ impl Algorithm for RecursiveDoubling {
         &[Collective::AllReduce, Collective::AllGather, Collective::Barrier]
     }
 
+    fn needs(&self) -> &'static str {
+        "for an all-gather a power of two of ranks"
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         knows(self, call, terrain)?;
         if call.collective == Collective::AllGather { power_of_two(self, terrain) } else { Ok(()) }

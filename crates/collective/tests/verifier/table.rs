@@ -34,7 +34,9 @@ fn all_proved(counts: &[u32], least: u32) {
     for algorithm in ALGORITHMS {
         let proved: u32 = counts.iter().map(|ranks| proved(*algorithm, *ranks)).sum();
         println!("{}: {proved} plans proved", algorithm.name());
-        assert!(proved >= least, "{} has only {proved} plans", algorithm.name());
+        // One may be for few ranks only.
+        let too_many = proved == 0 && counts.iter().all(|ranks| *ranks > 32);
+        assert!(proved >= least || too_many, "{} has only {proved} plans", algorithm.name());
     }
 }
 

@@ -45,6 +45,10 @@ impl Algorithm for Synthesised {
         ]
     }
 
+    fn needs(&self) -> &'static str {
+        "a terrain whose graph is known, at most 32 ranks"
+    }
+
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
         let (algorithm, ranks) = (self.name(), terrain.ranks());
         let lacks = |needs| Err(Unsuitable::Terrain { algorithm, needs });
