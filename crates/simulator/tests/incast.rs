@@ -149,6 +149,8 @@ fn models_are_found_by_name_and_their_constants_are_asked_for() {
     names.dedup();
     assert_eq!(names.len(), 11);
     assert!(names.iter().all(|name| network_model(name).is_some_and(|model| !model.title().is_empty())));
+    let page = include_str!("../../../docs/models/networks.md");
+    assert!(names.iter().all(|name| page.contains(&format!("| `{name}` |"))), "each has its row");
     assert!(network_model("carrier-pigeon").is_none());
     let missing = Settings::new(LINE, |name| (name != "timeout-us").then_some(1.0)).unwrap_err();
     assert_eq!(missing.to_string(), "no network constant is called `timeout-us`");

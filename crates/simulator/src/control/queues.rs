@@ -31,9 +31,9 @@ impl Load {
 }
 
 impl Queues {
-    /// Messages that each send at one of `rates`, in bytes per second. Repeated until nothing changes: what one link
+    /// Messages that each send at one of these rates. Repeated until nothing changes: what one link
     /// lets through is what reaches the next.
-    pub fn new(engine: &Engine, links: &Links, messages: &[Moving], rates: &[f64]) -> Self {
+    pub fn new(engine: &Engine, links: &Links, messages: &[Moving], rates_bytes_per_s: &[f64]) -> Self {
         let way = |path: PathId| -> Vec<(ResourceId, f64)> {
             let uses = engine.uses(path).into_iter().filter(|used| links.contains(used.resource));
             uses.map(|used| (used.resource, used.weight)).collect()
@@ -46,7 +46,7 @@ impl Queues {
         for _ in 0..=longest {
             let before = std::mem::take(&mut at);
             (arrivals, delivered_share) = (Vec::new(), Vec::new());
-            for (way, rate) in ways.iter().zip(rates) {
+            for (way, rate) in ways.iter().zip(rates_bytes_per_s) {
                 let (mut left, mut reached) = (1.0, Vec::new());
                 for (link, weight) in way {
                     let carries = engine.capacity(*link).as_gigabytes() * 1e9;

@@ -3,7 +3,7 @@
 //!
 //! A model is a name with a [`Behaviour`]: a [`Choice`] and a [`Carriage`] for [`Machine`](crate::machine::Machine),
 //! and what senders do about a port that is asked for more than it carries, a [`Meeting`], from which a
-//! [`Control`] of the session is made. `docs/models/network.md` has the equations and their sources.
+//! [`Control`] of the session is made. `docs/models/networks.md` has the equations and their sources.
 
 mod header;
 mod ideal;

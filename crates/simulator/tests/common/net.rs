@@ -26,7 +26,7 @@ pub const LINE: Rate = Rate::bytes_per_second(50_000_000_000);
 /// NICs of 400 Gb/s with the catalogue's constants.
 pub fn settings() -> Settings {
     let library = Catalogue::embedded().library("network-models").unwrap();
-    let constant = |name: &str| library.tables.get(name)?.rows.get("value")?.first().copied();
+    let constant = |name: &str| library.tables.get(name)?.rows.get("constant")?.first().copied();
     Settings::new(LINE, constant).unwrap()
 }
 
