@@ -2,10 +2,10 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use weft_base::{Rate, Span};
-use weft_catalogue::Catalogue;
 use weft_collective::{Rank, Ranks};
 use weft_simulator::machine::{Carriage, Choice, Facts, Machine, add_links};
 use weft_simulator::{Engine, Router};
+use weft_testkit::Catalogue;
 use weft_topology::{LinkFamily, NodeKind, Topology, build, oneliner};
 
 /// Switches without latency; those of NVLink add and copy.

@@ -32,9 +32,9 @@ impl Dues {
         (self.nodes, self.leaves) = (nodes, leaves);
     }
 
-    pub fn set(&mut self, resource: usize, time: u64) {
+    pub fn set(&mut self, resource: usize, time_ps: u64) {
         let mut at = self.leaves + resource;
-        self.nodes[at] = time;
+        self.nodes[at] = time_ps;
         while at > 1 {
             let earlier = self.nodes[at].min(self.nodes[at ^ 1]);
             at /= 2;
@@ -45,11 +45,11 @@ impl Dues {
         }
     }
 
-    /// The resources that are due by `time`, in the order of their numbers.
-    pub fn due(&self, time: u64, found: &mut Vec<u32>) {
+    /// The resources that are due by `time_ps`, in the order of their numbers.
+    pub fn due(&self, time_ps: u64, found: &mut Vec<u32>) {
         found.clear();
-        if self.earliest() <= time {
-            self.descend(1, time, found);
+        if self.earliest() <= time_ps {
+            self.descend(1, time_ps, found);
         }
     }
 

@@ -89,8 +89,8 @@ impl Paths {
     }
 
     /// Finds what a flow alone gets anew if capacities have changed since; the path.
-    pub fn refreshed(&mut self, path: usize, stand: u64, capacity: impl Fn(u32) -> f64) -> &Path {
-        if self.records[path].stand != stand {
+    pub fn refreshed(&mut self, path: usize, stand_number: u64, capacity: impl Fn(u32) -> f64) -> &Path {
+        if self.records[path].stand != stand_number {
             let record = &self.records[path];
             let (mut rate, mut narrowest) = (record.cap, NONE);
             for (pool, weight) in self.pools(record).iter().zip(self.weights(record)) {
@@ -101,7 +101,7 @@ impl Paths {
             }
             let record = &mut self.records[path];
             (record.per_byte, record.narrowest) = (SECOND / rate, narrowest);
-            self.records[path].stand = stand;
+            self.records[path].stand = stand_number;
         }
         &self.records[path]
     }

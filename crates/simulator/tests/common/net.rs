@@ -1,12 +1,12 @@
 //! Small networks, and constants of the catalogue for their models.
 
 use weft_base::{Bytes, Rate, Span};
-use weft_catalogue::Catalogue;
 use weft_collective::{Buffer, Call, Collective, Op, Plan, Program, Rank, Slice, Thread};
 use weft_simulator::control::{Counts, Links};
 use weft_simulator::machine::{Choice, Facts, Machine, add_links};
 use weft_simulator::network::{Behaviour, Settings};
 use weft_simulator::{Engine, Job, ResourceId, Session, Stage};
+use weft_testkit::Catalogue;
 use weft_topology::{GraphBuilder, LinkFamily, NodeId, NodeKind, Topology, build, oneliner};
 
 /// Switches without latency that do not add.

@@ -106,11 +106,11 @@ impl Sharing {
         &mut self,
         flow: u32,
         uses: &mut dyn ExactSizeIterator<Item = (u32, f64)>,
-        cap: f64,
+        cap_bytes_per_s: f64,
         bytes: f64,
     ) {
-        let base = if cap.is_finite() {
-            let pool = self.cap_pool(cap);
+        let base = if cap_bytes_per_s.is_finite() {
+            let pool = self.cap_pool(cap_bytes_per_s);
             let mut all: Vec<(u32, f64)> = uses.collect();
             all.push((pool, 1.0));
             self.blocks.store(all.into_iter())
@@ -240,7 +240,7 @@ impl Sharing {
     }
 
     /// A flow goes, ended or not.
-    pub fn remove(&mut self, flow: u32, now: u64) {
+    pub fn remove(&mut self, flow: u32, now_ps: u64) {
         let head = self.heads[flow as usize];
         self.heads[flow as usize].limit = NONE;
         if head.limit == NONE {
@@ -252,7 +252,7 @@ impl Sharing {
         loop {
             let item = self.blocks.items[at];
             if joined {
-                self.leave(at, head.limit as usize, rate, now);
+                self.leave(at, head.limit as usize, rate, now_ps);
             }
             if self.facts[item.pool()].of_cap {
                 self.spare_caps.push(narrow(item.pool()));

@@ -157,7 +157,7 @@ impl Sharing {
     }
 
     /// Finds all rates again, if something has come, gone or changed.
-    pub fn solve(&mut self, now: u64) {
+    pub fn solve(&mut self, now_ps: u64) {
         if self.marked.is_empty() && self.arrivals.is_empty() {
             return;
         }
@@ -166,15 +166,15 @@ impl Sharing {
         let many = self.changes > 32 && self.changes * 4 > self.alive;
         for flow in &arrivals {
             if self.heads[*flow as usize].limit == PENDING {
-                self.join(*flow, now, many);
+                self.join(*flow, now_ps, many);
             }
         }
         self.arrivals = arrivals;
         self.arrivals.clear();
         // Rounding adds up slowly: a thousand updates of each sum are harmless, and make filling anew cheap.
         let stale = self.updates > 1000 * (self.alive + 64);
-        if many || stale || !self.relax(now) {
-            self.fill(now);
+        if many || stale || !self.relax(now_ps) {
+            self.fill(now_ps);
         }
         self.changes = 0;
         self.set_dues();
@@ -209,15 +209,15 @@ impl Sharing {
         NEVER
     }
 
-    /// Takes out all flows that have ended by `now`, and lists them with what limited them.
-    pub fn collect(&mut self, now: u64, ended: &mut Vec<(u32, Option<u32>)>) {
+    /// Takes out all flows that have ended by `now_ps`, and lists them with what limited them.
+    pub fn collect(&mut self, now_ps: u64, ended: &mut Vec<(u32, Option<u32>)>) {
         ended.clear();
         let mut due = std::mem::take(&mut self.scratch.due);
-        self.dues.due(now, &mut due);
+        self.dues.due(now_ps, &mut due);
         for pool in due.drain(..) {
             let first = ended.len();
             let mut next = self.next_end(pool as usize);
-            while next <= now {
+            while next <= now_ps {
                 let flow = self.lines[pool as usize].ends.pop();
                 let limit = (!self.facts[pool as usize].of_cap).then_some(pool);
                 ended.extend(flow.map(|Reverse((_, flow))| (flow, limit)));
@@ -226,7 +226,7 @@ impl Sharing {
             self.dues.set(pool as usize, next);
             // A flow can stand in the heap twice, if it came back with the target it had left with.
             for (flow, _) in &ended[first..] {
-                self.remove(*flow, now);
+                self.remove(*flow, now_ps);
             }
         }
         self.scratch.due = due;
@@ -245,13 +245,13 @@ impl Sharing {
     }
 
     /// The bytes of a flow that have not moved.
-    pub fn left(&self, flow: u32, now: u64) -> f64 {
+    pub fn left(&self, flow: u32, now_ps: u64) -> f64 {
         let head = &self.heads[flow as usize];
         if head.limit == PENDING {
             return head.target;
         }
         let (line, pool) = (&self.lines[head.limit as usize], &self.pools[head.limit as usize]);
-        (head.target - line.served - pool.level * seconds(now - line.since)).max(0.0)
+        (head.target - line.served - pool.level * seconds(now_ps - line.since)).max(0.0)
     }
 
     /// What is taken of a pool now, in bytes per second.
