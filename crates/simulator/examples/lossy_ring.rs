@@ -2,8 +2,8 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example")]
 
 use weft_base::{Bytes, Rate, Span};
-use weft_catalogue::Catalogue;
 use weft_simulator::network::{LossyRing, Recovery, Settings};
+use weft_testkit::Catalogue;
 
 fn main() {
     let library = Catalogue::embedded().library("network-models").unwrap();
