@@ -68,7 +68,13 @@ fn unit_padded(quantity: &str) -> String {
 fn bound(prediction: &Prediction) -> String {
     let bound = &prediction.bound;
     let title = format!("Bound: busbw at most {}, by {}", bound.busbw, bound.limit);
-    steps(&title, &bound.derivation)
+    let mut text = steps(&title, &bound.derivation);
+    if let Some(limit) = &prediction.limit {
+        let title =
+            format!("Limit of all links together, whatever the algorithm: busbw at most {}", limit.busbw);
+        let _ = writeln!(text, "\n{}\n  {}", heading(title), limit.derivation);
+    }
+    text
 }
 
 fn steps(title: &str, steps: &[Step]) -> String {

@@ -7,6 +7,7 @@ mod achieved;
 mod bound;
 mod explain;
 mod findings;
+mod limit;
 mod nccl;
 mod predict;
 mod step;
@@ -14,6 +15,7 @@ pub mod validate;
 
 pub use bound::Bound;
 pub use findings::CODES;
+pub use limit::{GraphLimit, SwitchFacts};
 pub use nccl::system::PeerAccess;
 pub use nccl::tuning::{Algorithm, Protocol};
 pub use predict::{PREDICTED, Prediction, Request, Row, default_sizes, predict};

@@ -7,6 +7,7 @@ use weft_topology::{NodeId, NodeKind, Topology};
 
 use crate::achieved::{self, Expected, Time};
 use crate::bound::{self, Bound};
+use crate::limit::GraphLimit;
 use crate::nccl::constants::Constants;
 use crate::nccl::search;
 use crate::nccl::system::{PeerAccess, System};
@@ -73,6 +74,8 @@ pub struct Prediction {
     pub rows: Vec<Row>,
     /// What the wires allow.
     pub bound: Bound,
+    /// What the graph of all links allows, whatever the algorithm.
+    pub limit: Option<GraphLimit>,
     /// How the bandwidth at the largest size comes about.
     pub derivation: Vec<Step>,
     /// Limits of the answer.
@@ -115,7 +118,9 @@ pub fn predict(
     let time = pricing.time(largest)?;
     let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, &time, pricing.bus_factor);
     let diagnostics = findings::of(topology, catalogue, &gpus, &tuning, request);
-    Ok(Prediction { collective: request.collective, ranks: gpus.len(), rows, bound, derivation, diagnostics })
+    let limit = GraphLimit::of_gpus(topology, catalogue, &gpus, request.collective);
+    let (collective, ranks) = (request.collective, gpus.len());
+    Ok(Prediction { collective, ranks, rows, bound, limit, derivation, diagnostics })
 }
 
 fn participants(topology: &Topology, request: &Request) -> Result<Vec<NodeId>, PredictError> {

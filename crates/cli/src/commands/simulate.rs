@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_formats::Source;
-use weft_simulator::machine::{Carriage, Choice};
 
 use super::Answer;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
-use crate::simulate::{self, Progress, scenario};
+use crate::simulate::{self, Progress, Setup, scenario};
 use crate::{input, json, output, report, show};
 
 /// Play collectives on a cluster in virtual time: how long, where the time goes, what a fault costs
@@ -33,6 +32,9 @@ pub struct Args {
     /// The algorithm, without a scenario; else the first that suits
     #[arg(long, short, value_name = "NAME")]
     algorithm: Option<String>,
+    /// How the network behaves, without a scenario; `weft show --list networks` names the models
+    #[arg(long, short, value_name = "NAME")]
+    network: Option<String>,
     /// Write a timeline for Perfetto (ui.perfetto.dev) to this file
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -72,8 +74,7 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let setup = simulate::prepare((&name, &text), &scenario, &loaded.topology, catalogue)
         .map_err(|findings| refused(Exit::BadInput, findings))?;
     let progress = Progress::new();
-    let network = (Choice::ByDestination, Carriage::BARE);
-    let report = simulate::run(&setup, &loaded.topology, catalogue, network, &progress);
+    let report = simulate::run(&setup, &loaded.topology, catalogue, &progress);
     progress.end();
     let report = report.map_err(|finding| refused(Exit::Findings, vec![finding]))?;
     if let Some(path) = &args.trace {
@@ -86,13 +87,16 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         Format::Svg => Answer::plain(simulate::svg(&report)),
         Format::Text => {
             let cluster = show::composition(&loaded, catalogue);
-            Answer {
-                talk,
-                ..Answer::text(simulate::text(&report, &cluster, &format!("seed {}", setup.seed)))
-            }
+            Answer { talk, ..Answer::text(simulate::text(&report, &cluster, &network(&setup))) }
         }
     };
     Ok(Answer { is_finding: never, ..answer })
+}
+
+/// The network in words.
+fn network(setup: &Setup) -> String {
+    let model = setup.network.model;
+    format!("{}: {}; seed {}", model.name(), model.title(), setup.seed)
 }
 
 /// The scenario: the file that is named, or one that the options amount to.
@@ -104,9 +108,11 @@ fn written(args: &Args, catalogue: &Catalogue) -> Result<(String, String), Failu
         return Ok((given.source.name, given.source.text));
     }
     let quoted = |text: &str| format!("{text:?}");
+    let network = args.network.as_ref().map(|name| format!("network = {}\n", quoted(name)));
     let mut text = format!(
-        "cluster = {}\n[[job]]\ncollective = {}\nsize = {}\n",
+        "cluster = {}\n{}[[job]]\ncollective = {}\nsize = {}\n",
         quoted("the machine of the command line"),
+        network.unwrap_or_default(),
         quoted(&args.collective),
         quoted(&args.size.to_string())
     );

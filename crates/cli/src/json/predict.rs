@@ -3,7 +3,7 @@
 use serde::Serialize;
 use weft_base::Diagnostic;
 use weft_collective::Collective;
-use weft_predictor::{Prediction, Row, Step};
+use weft_predictor::{GraphLimit, Prediction, Row, Step};
 
 use super::DiagnosticJson;
 
@@ -18,6 +18,7 @@ pub struct PredictJson {
     ranks: usize,
     rows: Vec<RowJson>,
     bound: Option<BoundJson>,
+    limit: Option<LimitJson>,
     diagnostics: Vec<DiagnosticJson>,
 }
 
@@ -34,6 +35,20 @@ struct RowJson {
     protocol: &'static str,
     channels: u16,
     bound_by: String,
+}
+
+/// The limit of the graph of links.
+#[derive(Debug, Serialize)]
+pub struct LimitJson {
+    busbw_bytes_per_s: u64,
+    derivation: String,
+}
+
+impl LimitJson {
+    /// As JSON.
+    pub fn of(limit: &GraphLimit) -> Self {
+        Self { busbw_bytes_per_s: limit.busbw.get(), derivation: limit.derivation.clone() }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -60,6 +75,7 @@ pub fn document(prediction: &Prediction, diagnostics: &[Diagnostic]) -> PredictJ
         ranks: prediction.ranks,
         rows: prediction.rows.iter().map(row).collect(),
         bound: Some(bound),
+        limit: prediction.limit.as_ref().map(LimitJson::of),
         diagnostics: super::all(diagnostics),
     }
 }
@@ -72,6 +88,7 @@ pub fn failed(collective: Collective, diagnostics: &[Diagnostic]) -> PredictJson
         ranks: 0,
         rows: Vec::new(),
         bound: None,
+        limit: None,
         diagnostics: super::all(diagnostics),
     }
 }

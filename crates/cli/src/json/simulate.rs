@@ -4,6 +4,7 @@ use serde::Serialize;
 use weft_base::Diagnostic;
 
 use super::DiagnosticJson;
+use super::predict::LimitJson;
 use crate::simulate::{JobReport, Report};
 
 /// The version of this document.
@@ -14,6 +15,7 @@ pub const SCHEMA: &str = "weft/simulate/1";
 pub struct SimulateJson {
     schema: &'static str,
     end_s: f64,
+    network: Option<&'static str>,
     jobs: Vec<JobJson>,
     busiest: Vec<BusyJson>,
     happened: Vec<ChangeJson>,
@@ -39,12 +41,6 @@ struct JobJson {
     reruns: u32,
     stalled_messages: usize,
     critical_path: Option<CriticalJson>,
-}
-
-#[derive(Debug, Serialize)]
-struct LimitJson {
-    busbw_bytes_per_s: u64,
-    derivation: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,6 +85,7 @@ pub fn document(report: &Report, diagnostics: &[Diagnostic]) -> SimulateJson {
     SimulateJson {
         schema: SCHEMA,
         end_s: report.end.as_seconds(),
+        network: Some(report.network),
         jobs: report.jobs.iter().map(job).collect(),
         busiest: report.busiest.iter().map(busy).collect(),
         happened: happened
@@ -103,6 +100,7 @@ pub fn failed(diagnostics: &[Diagnostic]) -> SimulateJson {
     SimulateJson {
         schema: SCHEMA,
         end_s: 0.0,
+        network: None,
         jobs: Vec::new(),
         busiest: Vec::new(),
         happened: Vec::new(),
@@ -111,10 +109,6 @@ pub fn failed(diagnostics: &[Diagnostic]) -> SimulateJson {
 }
 
 fn job(job: &JobReport) -> JobJson {
-    let limit = job.limit.as_ref().map(|limit| LimitJson {
-        busbw_bytes_per_s: limit.busbw.get(),
-        derivation: limit.derivation.clone(),
-    });
     let critical = job.critical.as_ref().map(|path| CriticalJson {
         rank: path.rank,
         total_s: path.total.as_seconds(),
@@ -141,7 +135,7 @@ fn job(job: &JobReport) -> JobJson {
         took_s: job.took.map(weft_base::Span::as_seconds),
         algbw_bytes_per_s: job.reached.map(|reached| reached.algbw.get()),
         busbw_bytes_per_s: job.reached.map(|reached| reached.busbw.get()),
-        limit,
+        limit: job.limit.as_ref().map(LimitJson::of),
         end_s: job.ends.iter().map(|end| end.map(weft_base::Span::as_seconds)).collect(),
         reruns: job.reruns,
         stalled_messages: job.stalled,

@@ -1,6 +1,8 @@
 //! `--list`: the names that may be given.
 
 use weft_catalogue::{Catalogue, SwitchKind};
+use weft_collective::ALGORITHMS;
+use weft_simulator::network::NETWORK_MODELS;
 
 use crate::table::{Cell, Table};
 
@@ -23,10 +25,23 @@ pub enum List {
     Links,
     /// Formats that are read.
     Formats,
+    /// Algorithms of collectives.
+    Algorithms,
+    /// Models of networks.
+    Networks,
 }
 
-const KINDS: [List; 7] =
-    [List::Systems, List::Gpus, List::Nics, List::Cpus, List::Switches, List::Links, List::Formats];
+const KINDS: [List; 9] = [
+    List::Systems,
+    List::Gpus,
+    List::Nics,
+    List::Cpus,
+    List::Switches,
+    List::Links,
+    List::Formats,
+    List::Algorithms,
+    List::Networks,
+];
 
 /// The names of one kind, or of all.
 pub fn list(kind: List, catalogue: &Catalogue) -> String {
@@ -41,6 +56,13 @@ fn one(kind: List, catalogue: &Catalogue) -> String {
     let (heading, names): (&str, Vec<(String, String)>) = match kind {
         List::All | List::Systems => {
             ("Systems", catalogue.systems.iter().map(|system| same(&system.name, &system.title)).collect())
+        }
+        List::Algorithms => (
+            "Algorithms",
+            ALGORITHMS.iter().map(|algorithm| same(algorithm.name(), algorithm.title())).collect(),
+        ),
+        List::Networks => {
+            ("Networks", NETWORK_MODELS.iter().map(|model| same(model.name(), model.title())).collect())
         }
         List::Gpus => ("GPUs", catalogue.gpus.iter().map(|gpu| same(&gpu.name, &gpu.title)).collect()),
         List::Nics => ("NICs", catalogue.nics.iter().map(|nic| same(&nic.name, &nic.title)).collect()),

@@ -12,7 +12,7 @@ mod trace;
 pub use progress::Progress;
 pub use report::{Busy, JobReport, Report};
 pub use run::run;
-pub use setup::prepare;
+pub use setup::{Setup, prepare};
 pub use text::text;
 pub use timeline::svg;
 pub use trace::trace;

@@ -2,7 +2,8 @@
 
 use weft_base::{Bytes, Rate, Span, Time};
 use weft_collective::Collective;
-use weft_collective::limit::Limit;
+use weft_predictor::GraphLimit;
+use weft_simulator::control::Counts;
 use weft_simulator::{CriticalPath, Engine, On, Record, ResourceId};
 
 use super::run::bandwidth;
@@ -13,6 +14,10 @@ pub const BUSIEST: usize = 8;
 
 /// All of it.
 pub struct Report {
+    /// The name of the network model.
+    pub network: &'static str,
+    /// Losses and victims of pauses.
+    pub counts: Counts,
     pub jobs: Vec<JobReport>,
     /// When the last rank of all jobs was done.
     pub end: Time,
@@ -38,7 +43,7 @@ pub struct JobReport {
     pub took: Option<Span>,
     pub reached: Option<Reached>,
     /// What no algorithm can exceed on these links.
-    pub limit: Option<LimitReport>,
+    pub limit: Option<GraphLimit>,
     /// When each rank was done.
     pub ends: Vec<Option<Time>>,
     /// How often it was begun again.
@@ -63,22 +68,6 @@ impl Reached {
         let factor = job.call.collective.bus_factor(job.gpus.len());
         Some(Self { algbw, busbw: Rate::from_gigabytes(algbw.as_gigabytes() * factor) })
     }
-}
-
-/// The limit of a collective on a terrain.
-pub struct LimitReport {
-    pub busbw: Rate,
-    pub derivation: String,
-}
-
-/// A limit with its units. Terrains count capacity in MB/s.
-pub fn limit_of(limit: &Limit) -> LimitReport {
-    let busbw = Rate::from_gigabytes(limit.busbw_in_units.value() / 1e3);
-    LimitReport { busbw, derivation: limit.words(&|units| megabytes(units)) }
-}
-
-fn megabytes(units: u128) -> String {
-    Rate::bytes_per_second(u64::try_from(units).unwrap_or(u64::MAX).saturating_mul(1_000_000)).to_string()
 }
 
 /// The critical path in words.

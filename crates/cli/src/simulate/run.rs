@@ -2,15 +2,16 @@
 
 use weft_base::{Bytes, Diagnostic, Span, Time};
 use weft_catalogue::Catalogue;
-use weft_collective::limit::limit;
-use weft_simulator::machine::{Carriage, Choice, Machine, add_links, link_at};
+use weft_predictor::{GraphLimit, SwitchFacts};
+use weft_simulator::control::Links;
+use weft_simulator::machine::{Machine, add_links, link_at};
 use weft_simulator::{Engine, Halt, Job, JobId, ResourceId, Session, SessionError, Stage, Usage};
 use weft_topology::Topology;
 
 use super::progress::Progress;
 use super::report::{Busy, JobReport, Reached, Report};
 use super::scenario::OnFault;
-use super::setup::{Change, JobSetup, Setup, Switches};
+use super::setup::{Change, JobSetup, Setup};
 use crate::codes::UNPLAYABLE;
 
 /// Steps of all ranks together up to which each step is kept for the critical path.
@@ -26,9 +27,8 @@ const FIRST_SAMPLE: Span = Span::picoseconds(100_000);
 struct Stageplay<'p> {
     setup: &'p Setup,
     topology: &'p Topology,
-    switches: &'p Switches<'p>,
+    switches: &'p SwitchFacts<'p>,
     stages: &'p [Vec<Stage<'p>>],
-    network: (Choice, Carriage),
     first: ResourceId,
     session: Session<'p>,
     /// The job that plays now, and how often it was begun again.
@@ -41,10 +41,9 @@ pub fn run(
     setup: &Setup,
     topology: &Topology,
     catalogue: &Catalogue,
-    network: (Choice, Carriage),
     progress: &Progress,
 ) -> Result<Report, Diagnostic> {
-    let switches = Switches(catalogue);
+    let switches = SwitchFacts(catalogue);
     let stages: Vec<Vec<Stage<'_>>> = setup.jobs.iter().map(stages_of).collect();
     let mut engine = Engine::new();
     let first = add_links(&mut engine, topology);
@@ -53,12 +52,14 @@ pub fn run(
         topology,
         switches: &switches,
         stages: &stages,
-        network,
         first,
         session: Session::new(engine),
         attempts: Vec::new(),
         happened: Vec::new(),
     };
+    if let Some(control) = setup.network.behaviour.control(Links::of(topology, first)) {
+        play.session.govern(control);
+    }
     for index in 0..setup.jobs.len() {
         let id = play.add(index, setup.jobs[index].start);
         play.attempts.push((id, 0));
@@ -75,8 +76,14 @@ fn stages_of(job: &JobSetup) -> Vec<Stage<'_>> {
 
 impl Stageplay<'_> {
     fn add(&mut self, index: usize, start: Time) -> JobId {
-        let job = &self.setup.jobs[index];
-        let machine = Machine::new(self.topology, self.switches, self.first, job.gpus.clone(), self.network);
+        let (job, behaviour) = (&self.setup.jobs[index], &self.setup.network.behaviour);
+        let machine = Machine::new(
+            self.topology,
+            self.switches,
+            self.first,
+            job.gpus.clone(),
+            (behaviour.choice, behaviour.carriage),
+        );
         self.session.add(Job {
             ranks: job.plan.ranks,
             stages: self.stages[index].clone(),
@@ -164,8 +171,19 @@ impl Stageplay<'_> {
         let end = jobs.iter().flat_map(|job| job.ends.iter().flatten()).max().copied().unwrap_or_default();
         let busiest = self.busiest(end, usage.as_ref());
         let happened = std::mem::take(&mut self.happened);
+        let counts = self.session.counts();
+        let network = self.setup.network.model.name();
         let records = self.attempts.iter().map(|(job, _)| self.session.record(*job).cloned()).collect();
-        Report { jobs, end, busiest, happened, records, every: usage.map(|usage| usage.every()) }
+        Report {
+            network,
+            counts,
+            jobs,
+            end,
+            busiest,
+            happened,
+            records,
+            every: usage.map(|usage| usage.every()),
+        }
     }
 
     fn job(&mut self, index: usize) -> JobReport {
@@ -177,8 +195,9 @@ impl Stageplay<'_> {
         let name_of = |resource: ResourceId| self.name(resource);
         let critical = self.session.critical_path(id);
         let parts = critical.map(|path| super::report::parts(&path, &name_of, self.session.engine()));
-        let limit =
-            (job.plan.ranks <= MOST_LIMITED).then(|| limit(&job.terrain, job.call.collective)).flatten();
+        let limit = (job.plan.ranks <= MOST_LIMITED)
+            .then(|| GraphLimit::of_terrain(&job.terrain, job.call.collective))
+            .flatten();
         let stalled = self.session.stalled(id);
         JobReport {
             name: job.name.clone(),
@@ -190,7 +209,7 @@ impl Stageplay<'_> {
             start: job.start,
             took,
             reached: took.and_then(|took| Reached::new(job, took)),
-            limit: limit.map(|limit| super::report::limit_of(&limit)),
+            limit,
             ends,
             reruns,
             stalled,

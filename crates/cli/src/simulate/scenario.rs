@@ -14,6 +14,15 @@ use crate::codes::SCENARIO;
 pub struct Scenario {
     /// A one-liner, a system's name, or a file beside the scenario.
     pub cluster: Spanned<String>,
+    /// How the network behaves: a name of `weft show --list networks`.
+    #[serde(default)]
+    pub network: Option<Spanned<String>>,
+    /// The share of packets that are lost for no fault of other traffic.
+    #[serde(default)]
+    pub loss: Option<Spanned<f64>>,
+    /// How NICs send again what was lost.
+    #[serde(default)]
+    pub recovery: Option<RecoveryName>,
     /// Of all that is random.
     #[serde(default = "first_seed")]
     pub seed: u64,
@@ -62,6 +71,16 @@ pub struct JobSpec {
 
 fn once() -> Spanned<u32> {
     Spanned::new(0..0, 1)
+}
+
+/// How NICs send again what was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryName {
+    /// Everything from the lost packet on.
+    GoBackN,
+    /// The lost packet alone.
+    SelectiveRepeat,
 }
 
 /// What a job does when a resource of its ways carries nothing any more.

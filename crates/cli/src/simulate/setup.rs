@@ -3,10 +3,12 @@
 use weft_base::{Diagnostic, Place, Rate, Span, Time, nearest};
 use weft_catalogue::Catalogue;
 use weft_collective::{ALGORITHMS, Algorithm, Call, Collective, Plan, Terrain, verify};
-use weft_simulator::machine::{Facts, terrain};
-use weft_topology::{LinkId, NodeId, NodeKind, Topology};
+use weft_predictor::SwitchFacts;
+use weft_simulator::machine::terrain;
+use weft_simulator::network::{Behaviour, NETWORK_MODELS, NetworkModel, Recovery, Settings, network_model};
+use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology};
 
-use super::scenario::{self, Carries, FaultSpec, JobSpec, OnFault, Scenario};
+use super::scenario::{self, Carries, FaultSpec, JobSpec, OnFault, RecoveryName, Scenario};
 use crate::codes::{NO_SUCH_GPU, SCENARIO, UNPLAYABLE};
 
 /// Ranks up to which a plan is proved before it is played.
@@ -41,22 +43,14 @@ pub struct Setup {
     pub jobs: Vec<JobSetup>,
     /// In order of their times.
     pub changes: Vec<Change>,
+    pub network: Network,
     pub seed: u64,
 }
 
-/// What the catalogue says of switches.
-pub struct Switches<'c>(pub &'c Catalogue);
-
-impl Facts for Switches<'_> {
-    fn switch_latency(&self, model: &str) -> Span {
-        let known = self.0.switch(model).ok().and_then(|switch| switch.latency.as_ref());
-        known.map_or(Span::ZERO, |latency| latency.value)
-    }
-
-    fn reduces(&self, model: &str) -> bool {
-        let known = self.0.switch(model).ok().and_then(|switch| switch.reduces.as_ref());
-        known.is_some_and(|reduces| reduces.value)
-    }
+/// How the network behaves.
+pub struct Network {
+    pub model: &'static dyn NetworkModel,
+    pub behaviour: Behaviour,
 }
 
 /// Where the values of a scenario stand.
@@ -64,7 +58,7 @@ struct Context<'a> {
     name: &'a str,
     text: &'a str,
     topology: &'a Topology,
-    facts: Switches<'a>,
+    facts: SwitchFacts<'a>,
 }
 
 /// Finds what a scenario names in the cluster. All that is wrong is said at once.
@@ -74,7 +68,7 @@ pub fn prepare(
     topology: &Topology,
     catalogue: &Catalogue,
 ) -> Result<Setup, Vec<Diagnostic>> {
-    let context = Context { name, text, topology, facts: Switches(catalogue) };
+    let context = Context { name, text, topology, facts: SwitchFacts(catalogue) };
     let mut wrong = Vec::new();
     let mut jobs = Vec::new();
     for (number, spec) in scenario.jobs.iter().enumerate() {
@@ -91,12 +85,74 @@ pub fn prepare(
         }
     }
     changes.sort_by_key(|change| change.at);
-    if wrong.is_empty() { Ok(Setup { jobs, changes, seed: scenario.seed }) } else { Err(wrong) }
+    match context.network(scenario) {
+        Ok(network) if wrong.is_empty() => Ok(Setup { jobs, changes, network, seed: scenario.seed }),
+        Ok(_) => Err(wrong),
+        Err(finding) => {
+            wrong.push(finding);
+            Err(wrong)
+        }
+    }
 }
 
 impl Context<'_> {
     fn place<T>(&self, value: &toml::Spanned<T>) -> Place {
         scenario::place(self.name, self.text, &value.span())
+    }
+
+    /// The model that is named, else the one of the network's links.
+    fn network(&self, scenario: &Scenario) -> Result<Network, Diagnostic> {
+        let link = self
+            .topology
+            .links()
+            .map(|(_, link)| link)
+            .find(|link| self.topology.family(link) == LinkFamily::Network);
+        let usual = match link.map(|link| self.topology.kind(link.kind).name.as_str()) {
+            Some(name) if name.starts_with("infiniband") => "infiniband",
+            Some(_) => "roce-ecmp",
+            None => "ideal",
+        };
+        let name = scenario.network.as_ref().map_or(usual, |name| name.get_ref().as_str());
+        let model = network_model(name).ok_or_else(|| {
+            let names = NETWORK_MODELS.iter().map(|model| model.name());
+            let hint = match nearest(name, names.clone(), 1).first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the network models are {}", names.collect::<Vec<_>>().join(", ")),
+            };
+            let finding =
+                Diagnostic::error(SCENARIO, format!("there is no network model `{name}`")).hint(hint);
+            scenario.network.as_ref().map_or(finding.clone(), |name| finding.at(self.place(name)))
+        })?;
+        let line_rate = link.map_or(Rate::ZERO, |link| {
+            Rate::bytes_per_second(link.capacity.get() / u64::from(link.count.max(1)))
+        });
+        let settings = Settings { seed: scenario.seed, ..self.settings(line_rate)? };
+        let settings = self.losses(scenario, settings)?;
+        Ok(Network { model, behaviour: model.behaviour(&settings) })
+    }
+
+    fn settings(&self, line_rate: Rate) -> Result<Settings, Diagnostic> {
+        let library = self.facts.0.library("network-models").ok();
+        let constant = |name: &str| library?.tables.get(name)?.rows.get("value")?.first().copied();
+        Settings::new(line_rate, constant).map_err(|error| {
+            let hint = "this is a mistake of weft's own; please report it";
+            Diagnostic::error(UNPLAYABLE, error.to_string()).hint(hint)
+        })
+    }
+
+    fn losses(&self, scenario: &Scenario, settings: Settings) -> Result<Settings, Diagnostic> {
+        let recovery = match scenario.recovery {
+            Some(RecoveryName::GoBackN) => Recovery::GoBackN,
+            Some(RecoveryName::SelectiveRepeat) => Recovery::SelectiveRepeat,
+            None => settings.recovery,
+        };
+        let Some(loss) = &scenario.loss else { return Ok(Settings { recovery, ..settings }) };
+        let loss_share = *loss.get_ref();
+        if (0.0..1.0).contains(&loss_share) {
+            return Ok(Settings { recovery, loss_share, ..settings });
+        }
+        let finding = Diagnostic::error(SCENARIO, "a share of lost packets is at least 0 and below 1");
+        Err(finding.hint("`loss = 1e-5` is one packet of 100,000").at(self.place(loss)))
     }
 
     fn job(&self, number: usize, spec: &JobSpec) -> Result<JobSetup, Diagnostic> {

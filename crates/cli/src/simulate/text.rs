@@ -21,6 +21,7 @@ pub fn text(report: &Report, cluster: &str, network: &str) -> String {
     }
     sections.extend(busiest(report));
     sections.extend(happened(report));
+    sections.extend(losses(report));
     sections.extend(limits(report));
     sections.join("\n")
 }
@@ -159,7 +160,8 @@ fn sparkline(shares: &[f64]) -> String {
         let reached = |eighths: u32| mean * 8.0 + 0.5 >= f64::from(eighths);
         HEIGHTS.iter().zip(0..).filter(|(_, eighths)| reached(*eighths)).last().map_or(' ', |(high, _)| *high)
     };
-    shares[..used].chunks(size).map(height).collect()
+    let line: String = shares[..used].chunks(size).map(height).collect();
+    line.trim_end().to_owned()
 }
 
 fn happened(report: &Report) -> Option<String> {
@@ -168,6 +170,32 @@ fn happened(report: &Report) -> Option<String> {
         table.row([Cell::number(at.to_string()), Cell::new(what)]);
     }
     (!table.is_empty()).then(|| format!("{}\n{}", heading("What happened"), table.lines()))
+}
+
+fn losses(report: &Report) -> Option<String> {
+    let counts = report.counts;
+    let mut text = String::new();
+    if counts.lost_packets_count >= 0.5 {
+        let again = weft_base::Bytes::new(whole(counts.sent_again_bytes));
+        let _ = writeln!(
+            text,
+            "  {:.0} packets were lost in full buffers, {again} were sent again",
+            counts.lost_packets_count
+        );
+    }
+    if counts.victims_count > 0 {
+        let _ = writeln!(
+            text,
+            "  messages were held up {} times by pauses that were not meant for them",
+            counts.victims_count
+        );
+    }
+    (!text.is_empty()).then(|| format!("{}\n{text}", heading("On the network")))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating cast")]
+fn whole(bytes: f64) -> u64 {
+    bytes.round() as u64
 }
 
 fn limits(report: &Report) -> Option<String> {

@@ -152,8 +152,7 @@ impl<'t> Ways<'t> {
         let topology = self.topology;
         let direct = |link: LinkId| topology.link(link).to == to;
         let network = |(id, link): (LinkId, &weft_topology::Link)| {
-            (topology.family(link) == LinkFamily::Network && link.capacity > weft_base::Rate::ZERO)
-                .then_some(id)
+            (topology.family(link) == LinkFamily::Network && !self.dead.contains(&id)).then_some(id)
         };
         let out: Vec<LinkId> = topology.links_from(node).filter_map(network).collect();
         let last: Vec<LinkId> = out.iter().copied().filter(|link| direct(*link)).collect();
