@@ -143,6 +143,22 @@ fn predictions_hold_to_the_schema() {
 }
 
 #[test]
+fn simulations_hold_to_the_schema() {
+    for name in ["slow-nic", "two-jobs", "flapping-link"] {
+        let file = format!("examples/scenarios/{name}.toml");
+        let document = checked("simulate.json", &stdout(&["simulate", &file, "--format", "json"]));
+        let job = &document["jobs"][0];
+        let shares = job["critical_path"]["parts"].as_array().unwrap().iter();
+        let whole: f64 = shares.map(|part| part["share"].as_f64().unwrap()).sum();
+        assert!((whole - 1.0).abs() < 1e-9, "{file}: the parts of the critical path are the whole time");
+        // busbw is algbw times the bus factor, and never above the limit of the links.
+        if let Some(limit) = job["limit"]["busbw_bytes_per_s"].as_f64() {
+            assert!(job["busbw_bytes_per_s"].as_f64().unwrap() <= limit * (1.0 + 1e-9), "{file}");
+        }
+    }
+}
+
+#[test]
 fn refusals_hold_to_the_schemas_too() {
     let cases: [(&str, &[&str], &[u8], i32); 4] = [
         ("show.json", &["show", "-", "--format", "json"], b"prose", 3),

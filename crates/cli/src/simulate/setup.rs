@@ -133,7 +133,7 @@ impl Context<'_> {
 
     fn settings(&self, line_rate: Rate) -> Result<Settings, Diagnostic> {
         let library = self.facts.0.library("network-models").ok();
-        let constant = |name: &str| library?.tables.get(name)?.rows.get("value")?.first().copied();
+        let constant = |name: &str| library?.tables.get(name)?.rows.get("constant")?.first().copied();
         Settings::new(line_rate, constant).map_err(|error| {
             let hint = "this is a mistake of weft's own; please report it";
             Diagnostic::error(UNPLAYABLE, error.to_string()).hint(hint)

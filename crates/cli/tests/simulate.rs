@@ -1,0 +1,117 @@
+//! `weft simulate` as a user sees it: what scenarios say, and what is wrong with them.
+#![expect(clippy::disallowed_methods, reason = "tests write files to read")]
+
+mod common;
+
+use common::{run, stdout};
+use serde_json::Value;
+
+const CLUSTER: &str = "cluster = \"2 x dgx-h100 @ rail-optimized(leaf 64x400G)\"\n";
+const JOB: &str = "[[job]]\ncollective = \"all-reduce\"\nsize = \"64 MiB\"\nalgorithm = \"ring\"\n";
+
+/// What is said of a scenario that is read from standard input, and the exit code.
+fn said(scenario: &str) -> (String, i32) {
+    let output = run(&["simulate", "-"], scenario.as_bytes());
+    (String::from_utf8(output.stderr).unwrap(), output.status.code().unwrap())
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(args)).unwrap()
+}
+
+#[test]
+fn names_that_are_not_there_are_shown_where_they_stand() {
+    let cases = [
+        (
+            "collective = \"all-reduce\"",
+            "collective = \"all-reduse\"",
+            ":3:14",
+            "did you mean `all-reduce`?",
+        ),
+        ("algorithm = \"ring\"", "algorithm = \"rings\"", ":5:13", "did you mean `ring`?"),
+        ("size = \"64 MiB\"", "size = \"64\"", ":4:8", ""),
+        ("[[job]]", "[[job]]\ngpus = \"0-16\"", ":3:8", "the cluster has 16 GPUs, 0 to 15"),
+        ("[[job]]", "[[job]]\ngpu = \"0-7\"", ":3:1", "docs/reference/scenario.md"),
+        ("[[job]]", "network = \"infinband\"\n[[job]]", ":2:11", "did you mean `infiniband`?"),
+        ("[[job]]", "loss = 1.0\n[[job]]", ":2:8", "one packet of 100,000"),
+        ("[[job]]", "[[job]]\nrepeat = 0", ":3:10", "`repeat = 1`"),
+    ];
+    let whole = format!("{CLUSTER}{JOB}");
+    for (good, bad, place, hint) in cases {
+        let (talk, code) = said(&whole.replace(good, bad));
+        assert_eq!(code, 3, "{bad}: {talk}");
+        assert!(talk.contains(place) && talk.contains(hint), "{bad}:\n{talk}");
+    }
+}
+
+#[test]
+fn faults_of_what_is_not_there_are_refused() {
+    let fault = |what: &str, carries: &str| {
+        format!("{CLUSTER}{JOB}[[fault]]\nat = \"1 ms\"\nwhat = \"{what}\"\ncarries = \"{carries}\"\n")
+    };
+    let (talk, code) = said(&fault("host0/NIC99", "down"));
+    assert!(code == 3 && talk.contains(":8:8") && talk.contains("did you mean `host0/NIC9`?"), "{talk}");
+    let (talk, code) = said(&fault("host0/NIC0", "half"));
+    assert!(code == 3 && talk.contains(":9:11") && talk.contains("50 %"), "{talk}");
+    let (talk, code) = said(&fault("host0/GPU0 -> host1/GPU0", "down"));
+    assert!(code == 3 && talk.contains("no link leads from"), "{talk}");
+}
+
+#[test]
+fn what_cannot_be_played_says_why() {
+    // Two servers that no network joins: `unplayable`.
+    let output = run(&["simulate", "2 x dgx-h100"], b"");
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(talk.contains("error[unplayable]") && talk.contains("no path leads from rank"), "{talk}");
+    // A tree over switches that cannot add.
+    let output = run(&["simulate", "8 a100-sxm4-80gb @ nvswitch2(6)", "--algorithm", "nvls"], b"");
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(3) && talk.contains("these suit: ring"), "{talk}");
+    // A trace into a folder that does not exist: `file-unwritable`.
+    let output =
+        run(&["simulate", "dgx-h100", "--size", "1MiB", "--trace", "no/such/folder/trace.json"], b"");
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(4) && talk.contains("error[file-unwritable]"), "{talk}");
+}
+
+#[test]
+fn a_job_that_never_ends_is_a_finding() {
+    let fault = "[[fault]]\nat = \"100 us\"\nwhat = \"host1/GPU3\"\ncarries = \"down\"\n";
+    let output = run(&["simulate", "-"], format!("{CLUSTER}{JOB}{fault}").as_bytes());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("never ended") && text.contains("wait for ever"), "{text}");
+}
+
+#[test]
+fn a_trace_has_an_event_for_each_step_of_each_rank() {
+    let file = std::env::temp_dir().join(format!("weft-trace-{}.json", std::process::id()));
+    let name = file.to_string_lossy().into_owned();
+    stdout(&["simulate", "dgx-h100", "--size", "1MiB", "--algorithm", "ring", "--trace", &name]);
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    // 8 ranks take 2 x 7 steps each.
+    assert_eq!(events.iter().filter(|event| event["ph"] == "X").count(), 8 * 14);
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_bytes() {
+    let args = ["simulate", "examples/scenarios/two-jobs.toml", "--format", "json"];
+    assert_eq!(stdout(&args), stdout(&args));
+    let svg = stdout(&["simulate", "examples/scenarios/slow-nic.toml", "--format", "svg"]);
+    assert!(svg.starts_with("<svg") && svg.contains("host1/NIC0 carries 50 %"));
+}
+
+#[test]
+fn two_level_uses_all_rails_and_the_ring_one() {
+    let took = |algorithm: &str| {
+        let cluster = "4 x dgx-h100 @ rail-optimized(leaf 64x400G)";
+        let args = ["simulate", cluster, "--size", "256MiB", "--algorithm", algorithm, "--format", "json"];
+        json(&args)["jobs"][0]["took_s"].as_f64().unwrap()
+    };
+    // A plain ring crosses from host to host by one NIC; 8 rails carry up to 8 times as much.
+    let ratio = took("ring") / took("two-level");
+    assert!((4.0..8.0).contains(&ratio), "{ratio}");
+}
