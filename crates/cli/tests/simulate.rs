@@ -1,5 +1,6 @@
 //! `weft simulate` as a user sees it: what scenarios say, and what is wrong with them.
 #![expect(clippy::disallowed_methods, reason = "tests write files to read")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
@@ -22,12 +23,7 @@ fn json(args: &[&str]) -> Value {
 #[test]
 fn names_that_are_not_there_are_shown_where_they_stand() {
     let cases = [
-        (
-            "collective = \"all-reduce\"",
-            "collective = \"all-reduse\"",
-            ":3:14",
-            "did you mean `all-reduce`?",
-        ),
+        ("collective = \"all-reduce\"", "collective = \"all-reduse\"", ":3:14", "did you mean `all-reduce`?"),
         ("algorithm = \"ring\"", "algorithm = \"rings\"", ":5:13", "did you mean `ring`?"),
         ("size = \"64 MiB\"", "size = \"64\"", ":4:8", ""),
         ("[[job]]", "[[job]]\ngpus = \"0-16\"", ":3:8", "the cluster has 16 GPUs, 0 to 15"),

@@ -2,10 +2,11 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use weft_base::{Bytes, Rate, Span, Time};
-use weft_catalogue::Catalogue;
+
 use weft_collective::{Buffer, Call, Collective, Op, Plan, Program, Rank, Slice, Thread};
 use weft_simulator::machine::{Carriage, Choice, Facts, Machine, add_links};
 use weft_simulator::{Engine, Job, JobId, ResourceId, Session, Stage};
+use weft_testkit::Catalogue;
 use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology, build, oneliner};
 
 struct Plain;

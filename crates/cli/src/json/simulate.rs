@@ -79,7 +79,7 @@ pub fn document(report: &Report, diagnostics: &[Diagnostic]) -> SimulateJson {
         link: busy.name.clone(),
         share: busy.share,
         interval_s: report.every.map(weft_base::Span::as_seconds),
-        shares: busy.over_time.clone(),
+        shares: busy.interval_share.clone(),
     };
     let happened = report.happened.iter();
     SimulateJson {
@@ -120,7 +120,7 @@ fn job(job: &JobReport) -> JobJson {
                 span_s: part.span.as_seconds(),
                 share: part.span.as_seconds() / path.total.as_seconds(),
                 messages: part.messages,
-                sharing_flows: part.sharing,
+                sharing_flows: part.sharing_count,
             })
             .collect(),
     });

@@ -26,7 +26,7 @@ pub struct Report {
     pub happened: Vec<(Time, String)>,
     /// Of each job, where it was kept.
     pub records: Vec<Option<Record>>,
-    /// Between the samples of `Busy::over_time`.
+    /// Between the samples of `Busy::interval_share`.
     pub every: Option<Span>,
 }
 
@@ -83,7 +83,7 @@ pub struct Waited {
     pub span: Span,
     pub messages: u32,
     /// How many flows of the same rate would have filled the resource: 1 is alone.
-    pub sharing: Option<f64>,
+    pub sharing_count: Option<f64>,
 }
 
 /// The critical path with its resources named.
@@ -98,7 +98,7 @@ pub fn parts(path: &CriticalPath, name: &dyn Fn(ResourceId) -> String, engine: &
             On::Way => ("latency of the ways".to_owned(), None),
             On::Itself => ("its own computation and start".to_owned(), None),
         };
-        Waited { on, span: part.span, messages: part.messages, sharing }
+        Waited { on, span: part.span, messages: part.messages, sharing_count: sharing }
     });
     Critical { rank: path.rank, total: path.total, parts: parts.collect() }
 }
@@ -109,5 +109,5 @@ pub struct Busy {
     /// Of what it could have carried until the end.
     pub share: f64,
     /// The same for each interval.
-    pub over_time: Vec<f64>,
+    pub interval_share: Vec<f64>,
 }

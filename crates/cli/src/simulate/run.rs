@@ -245,7 +245,7 @@ impl Stageplay<'_> {
             .map(|(index, share)| {
                 let resource = ResourceId::new(self.first.index() + index);
                 let over_time = usage.map(|usage| usage.shares(self.session.engine(), resource));
-                Busy { name: self.name(resource), share, over_time: over_time.unwrap_or_default() }
+                Busy { name: self.name(resource), share, interval_share: over_time.unwrap_or_default() }
             })
             .collect()
     }

@@ -95,7 +95,7 @@ fn critical(job: &JobReport, path: &Critical) -> String {
             1 => "1 message".to_owned(),
             count => format!("{count} messages"),
         };
-        let shared = match part.sharing {
+        let shared = match part.sharing_count {
             Some(sharing) if sharing >= 1.5 => format!("shared by {sharing:.0} flows"),
             Some(_) => "alone".to_owned(),
             None => String::new(),
@@ -143,7 +143,7 @@ fn busiest(report: &Report) -> Option<String> {
         table.row([
             Cell::number(percent(busy.share)),
             Cell::new(&busy.name),
-            Cell::new(sparkline(&busy.over_time)).tone(Tone::Faint),
+            Cell::new(sparkline(&busy.interval_share)).tone(Tone::Faint),
         ]);
     }
     let until = report.end;
