@@ -3,14 +3,19 @@
 //!
 //! GPU i sits in node i/8 and under leaf i/32; each has two NVLink ports (450e9 B/s, 250 ns) and two NIC ports
 //! (50e9 B/s, 500 ns), in and out; each leaf has 16 links up and 16 down (100e9 B/s, 300 ns).
+//!
+//! Rings are plans: played message by message, and in `ring-folded` and `ring-folded-slow` folded. The perturbed ring
+//! is no collective, so that it is played on the engine alone, as are the works in which all flows begin at once.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a measurement to run by hand")]
 
 use weft_base::{Bytes, Rate, Span};
-use weft_simulator::{Engine, PathId, ResourceId, Use};
+use weft_collective::{Call, Collective, Plan, Rank, Terrain, algorithm};
+use weft_simulator::{Engine, Job, PathId, ResourceId, Router, Session, Stage, Use, fold};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-const USAGE: &str = "work ring|ring-perturbed|ring-slow|ring-fat-tree|a2a|a2ar|shuffle GPUS";
+const USAGE: &str =
+    "work ring|ring-perturbed|ring-slow|ring-fat-tree|ring-folded|ring-folded-slow|a2a|a2ar|shuffle GPUS";
 const SPINES: usize = 16;
 const GIB: u64 = 1 << 30;
 
@@ -19,13 +24,15 @@ fn main() -> Outcome<()> {
     let [work, gpus] = words.as_slice() else { return Err(USAGE.into()) };
     let gpus: usize = gpus.parse()?;
     let (flows, end) = match work.as_str() {
-        "ring" => ring(Fabric::leaves(gpus), |_| GIB / gpus as u64),
+        "ring" => played(Fabric::leaves(gpus))?,
+        "ring-slow" => played(Fabric::slow(gpus))?,
+        "ring-fat-tree" => played(Fabric::fat_tree(gpus))?,
+        "ring-folded" => folded(Fabric::leaves(gpus))?,
+        "ring-folded-slow" => folded(Fabric::slow(gpus))?,
         "ring-perturbed" => {
             let mut draws = Draws(1);
             ring(Fabric::leaves(gpus), move |_| perturbed(GIB / gpus as u64, draws.next()))
         }
-        "ring-slow" => ring(Fabric::slow(gpus), |_| GIB / gpus as u64),
-        "ring-fat-tree" => ring(Fabric::fat_tree(gpus), |_| GIB / gpus as u64),
         "a2a" => all_to_all(Fabric::leaves(gpus), || 1 << 26),
         "a2ar" => {
             let mut draws = Draws(1);
@@ -62,6 +69,11 @@ fn perturbed(bytes: u64, draw: u64) -> u64 {
 /// How the GPUs are joined, as resources of an engine.
 struct Fabric {
     engine: Engine,
+    wires: Wires,
+}
+
+/// Which resources are whose ports.
+struct Wires {
     gpus: usize,
     kind: Kind,
     ports: [ResourceId; 6],
@@ -97,13 +109,13 @@ impl Fabric {
             add(100, leaves * SPINES),
             add(100, leaves * SPINES),
         ];
-        Self { engine, gpus, kind: Kind::Leaves, ports }
+        Self { engine, wires: Wires { gpus, kind: Kind::Leaves, ports } }
     }
 
     /// One NIC at half its rate, both ways.
     fn slow(gpus: usize) -> Self {
         let mut fabric = Self::leaves(gpus);
-        for port in [fabric.ports[2], fabric.ports[3]] {
+        for port in [fabric.wires.ports[2], fabric.wires.ports[3]] {
             fabric.engine.set_capacity(ResourceId::new(port.index() + 95), rate(25));
         }
         fabric
@@ -115,42 +127,77 @@ impl Fabric {
         let mut add = |count| engine.add_resources(rate(50), count);
         let (host_up, host_down) = (add(gpus), add(gpus));
         let (up, down) = (add(leaves * SPINES * 2), add(leaves * SPINES * 2));
-        Self { engine, gpus, kind: Kind::FatTree, ports: [host_up, host_down, host_up, host_down, up, down] }
+        let ports = [host_up, host_down, host_up, host_down, up, down];
+        Self { engine, wires: Wires { gpus, kind: Kind::FatTree, ports } }
     }
 
     fn path(&mut self, from: usize, to: usize) -> PathId {
-        self.path_by(from, to, to % SPINES)
+        self.wires.path(&mut self.engine, from, to, to % SPINES)
     }
+}
 
-    fn path_by(&mut self, from: usize, to: usize, spine: usize) -> PathId {
+impl Wires {
+    fn path(&self, engine: &mut Engine, from: usize, to: usize, spine: usize) -> PathId {
         let [nvlink_out, nvlink_in, out, into, up, down] = self.ports;
         let (leaf_from, leaf_to) = (from / 32, to / 32);
-        if self.kind == Kind::FatTree {
-            if leaf_from == leaf_to {
-                return self.engine.add_path(&[nth(out, from), nth(into, to)], nanoseconds(1000), None);
-            }
-            let lane = |leaf: usize| (leaf * SPINES + spine) * 2 + to / SPINES % 2;
-            let uses = [nth(out, from), nth(up, lane(leaf_from)), nth(down, lane(leaf_to)), nth(into, to)];
-            return self.engine.add_path(&uses, nanoseconds(2000), None);
-        }
-        if from / 8 == to / 8 {
-            return self.engine.add_path(
-                &[nth(nvlink_out, from), nth(nvlink_in, to)],
-                nanoseconds(500),
-                None,
-            );
+        if self.kind == Kind::Leaves && from / 8 == to / 8 {
+            return engine.add_path(&[nth(nvlink_out, from), nth(nvlink_in, to)], nanoseconds(500), None);
         }
         if leaf_from == leaf_to {
-            return self.engine.add_path(&[nth(out, from), nth(into, to)], nanoseconds(1000), None);
+            return engine.add_path(&[nth(out, from), nth(into, to)], nanoseconds(1000), None);
         }
-        let (up, down) = (nth(up, leaf_from * SPINES + spine), nth(down, leaf_to * SPINES + spine));
-        self.engine.add_path(&[nth(out, from), up, down, nth(into, to)], nanoseconds(1600), None)
+        let trunk = |leaf: usize| match self.kind {
+            Kind::Leaves => leaf * SPINES + spine,
+            Kind::FatTree => (leaf * SPINES + spine) * 2 + to / SPINES % 2,
+        };
+        let latency = if self.kind == Kind::Leaves { 1600 } else { 2000 };
+        let (up, down) = (nth(up, trunk(leaf_from)), nth(down, trunk(leaf_to)));
+        engine.add_path(&[nth(out, from), up, down, nth(into, to)], nanoseconds(latency), None)
     }
+}
+
+impl Router for Wires {
+    fn path(&mut self, engine: &mut Engine, from: Rank, to: Rank, _channel: u16) -> Option<PathId> {
+        Some(Wires::path(self, engine, from.index(), to.index(), to.index() % SPINES))
+    }
+}
+
+/// The plan of a ring all-reduce over floor(2^30 / N) bytes a chunk.
+fn ring_plan(gpus: usize) -> Outcome<(Plan, Call)> {
+    let ranks = u32::try_from(gpus)?;
+    let call = Call::bytes(Collective::AllReduce, GIB / u64::from(ranks) * u64::from(ranks));
+    let ring = algorithm("ring").ok_or("there is no ring")?;
+    Ok((ring.plan(&call, &Terrain::flat(ranks)), call))
+}
+
+/// A ring, message by message: 2N(N - 1) flows.
+fn played(fabric: Fabric) -> Outcome<(usize, Span)> {
+    let gpus = fabric.wires.gpus;
+    let (plan, call) = ring_plan(gpus)?;
+    let mut session = Session::new(fabric.engine);
+    let job = session.add(Job {
+        ranks: plan.ranks,
+        stages: vec![Stage::Play(&plan, &call)],
+        start: Span::ZERO,
+        router: Box::new(fabric.wires),
+        recorded: false,
+    });
+    session.run()?;
+    Ok((2 * gpus * (gpus - 1), session.took(job).ok_or("the ring never ended")?))
+}
+
+/// The same, folded.
+fn folded(mut fabric: Fabric) -> Outcome<(usize, Span)> {
+    let gpus = fabric.wires.gpus;
+    let (plan, call) = ring_plan(gpus)?;
+    let ends = fold(&mut fabric.engine, &mut fabric.wires, &plan, &call, Span::ZERO);
+    let last = ends.ok_or("the ring does not fold")?.into_iter().max().unwrap_or_default();
+    Ok((2 * gpus * (gpus - 1), last))
 }
 
 /// 2(N - 1) steps; flow (s, i -> i + 1) starts when (s - 1, i - 1 -> i) and (s - 1, i -> i + 1) have ended.
 fn ring(mut fabric: Fabric, mut bytes: impl FnMut(usize) -> u64) -> (usize, Span) {
-    let (gpus, steps) = (fabric.gpus, 2 * (fabric.gpus - 1));
+    let (gpus, steps) = (fabric.wires.gpus, 2 * (fabric.wires.gpus - 1));
     let paths: Vec<PathId> = (0..gpus).map(|gpu| fabric.path(gpu, (gpu + 1) % gpus)).collect();
     let sizes: Vec<u64> = (0..gpus * steps).map(&mut bytes).collect();
     let engine = &mut fabric.engine;
@@ -180,7 +227,7 @@ fn ring(mut fabric: Fabric, mut bytes: impl FnMut(usize) -> u64) -> (usize, Span
 
 /// All pairs at once.
 fn all_to_all(mut fabric: Fabric, mut bytes: impl FnMut() -> u64) -> (usize, Span) {
-    let gpus = fabric.gpus;
+    let gpus = fabric.wires.gpus;
     for from in 0..gpus {
         for to in (0..gpus).filter(|to| *to != from) {
             let path = fabric.path(from, to);
@@ -194,7 +241,7 @@ fn all_to_all(mut fabric: Fabric, mut bytes: impl FnMut() -> u64) -> (usize, Spa
 
 /// Each GPU sends to 16 others, one after another.
 fn shuffle(mut fabric: Fabric) -> (usize, Span) {
-    let (gpus, mut draws) = (fabric.gpus, Draws(1));
+    let (gpus, mut draws) = (fabric.wires.gpus, Draws(1));
     let mut draw = |below: usize| usize::try_from(draws.next()).unwrap_or(0) % below;
     let mut flows: Vec<Vec<(PathId, u64)>> = Vec::with_capacity(gpus);
     for from in 0..gpus {
@@ -210,7 +257,7 @@ fn shuffle(mut fabric: Fabric) -> (usize, Span) {
             let path = known
                 .iter()
                 .find(|path| path.0 == to)
-                .map_or_else(|| fabric.path_by(from, to, spine), |path| path.1);
+                .map_or_else(|| fabric.wires.path(&mut fabric.engine, from, to, spine), |path| path.1);
             known.push((to, path));
             own.push((path, mebibytes << 20));
         }
