@@ -2,6 +2,7 @@
 
 use weft_base::Code;
 
+use crate::msccl::codes as msccl;
 use crate::nccl_lint::codes as nccl_lint;
 
 use crate::measured_codes::{
@@ -94,6 +95,10 @@ pub const CODES: &[Code] = &[
     nccl_lint::NCCL_ASSUMES,
     nccl_lint::NCCL_CONTRADICTION,
     nccl_lint::NCCL_DOUBTFUL,
+    msccl::MSCCL_REFUSES,
+    msccl::MSCCL_WRONG,
+    msccl::MSCCL_PROVED,
+    msccl::MSCCL_UNCHECKED,
 ];
 
 /// A list of hosts that cannot be read.

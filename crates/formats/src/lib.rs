@@ -51,6 +51,7 @@ mod measured_grid;
 mod measured_unit;
 mod mlnx_qos;
 mod mlxlink;
+pub mod msccl;
 mod nccl_graph;
 mod nccl_lint;
 mod nccl_log;
@@ -118,6 +119,7 @@ pub use kubernetes_nodes::KubernetesNodes;
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};
 pub use matrix::{Affinity, Cell, End, EndKind, Matrix};
+pub use msccl::{MscclAlgorithm, MscclFile, MscclProof, MscclVerdict};
 pub use nccl_graph::NcclGraphFile;
 pub use nccl_lint::as_the_tool_would;
 pub use nccl_log::NcclDebugLog;
@@ -212,6 +214,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &ForwardingTables,
     &NcclTopology,
     &NcclGraphFile,
+    &MscclFile,
     &BandwidthTable,
     &PairCsv,
     &PairList,

@@ -26,11 +26,14 @@ struct Cell {
 pub(super) struct Clocks<'s> {
     space: &'s Space<'s>,
     threads: Vec<Known>,
-    /// Clocks at the ends of steps for which others wait.
-    ends: BTreeMap<(usize, u32), Rc<[u32]>>,
+    /// Clocks at the ends of steps for which others wait, and how often they still will.
+    ends: BTreeMap<(usize, u32), Awaited>,
     cells: Vec<Cell>,
     queues: BTreeMap<(Key, bool), Place>,
 }
+
+/// A clock, and how often it will still be asked for.
+type Awaited = (Rc<[u32]>, u32);
 
 #[derive(Debug)]
 struct Known {
@@ -68,12 +71,12 @@ impl<'s> Clocks<'s> {
         }
     }
 
-    /// A thread has ended so many steps.
-    pub fn end(&mut self, walker: usize, steps: u32, awaited: bool) {
+    /// A thread has ended so many steps, for which others wait so often.
+    pub fn end(&mut self, walker: usize, steps: u32, awaited: u32) {
         let Some(known) = self.threads.get_mut(walker) else { return };
         set(&mut known.end, walker, 2 * steps);
-        if awaited {
-            self.ends.insert((walker, steps), Rc::from(known.end.as_slice()));
+        if awaited > 0 {
+            self.ends.insert((walker, steps), (Rc::from(known.end.as_slice()), awaited));
         }
     }
 
@@ -92,9 +95,13 @@ impl<'s> Clocks<'s> {
 
     /// A thread has waited for so many steps of another one.
     pub fn awaited(&mut self, walker: usize, watched: usize, steps: u32) {
-        if let Some(clock) = self.ends.get(&(watched, steps)).cloned() {
-            self.hear(walker, &clock);
+        let Some((clock, waits)) = self.ends.get_mut(&(watched, steps)) else { return };
+        let clock = clock.clone();
+        *waits -= 1;
+        if *waits == 0 {
+            self.ends.remove(&(watched, steps));
         }
+        self.hear(walker, &clock);
     }
 
     /// Whether the step of `first` is over before that of `second`, the current one of its thread, begins.

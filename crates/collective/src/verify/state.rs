@@ -124,8 +124,8 @@ impl<'s, 'c> State<'s, 'c> {
         let (rank, thread) = (walker / threads, walker % threads);
         let key = (u32::try_from(rank).map(Rank::new), u16::try_from(thread));
         let (Ok(rank), Ok(thread)) = key else { return };
-        let awaited = self.survey.awaited.contains(&(rank, thread, steps));
-        if let (true, Some((_, end))) = (awaited, self.chains.get(walker)) {
+        let awaited = self.survey.awaited.get(&(rank, thread, steps)).copied().unwrap_or(0);
+        if let (true, Some((_, end))) = (awaited > 0, self.chains.get(walker)) {
             self.ends.insert((walker, steps), *end);
         }
         if let Some(clocks) = &mut self.clocks {

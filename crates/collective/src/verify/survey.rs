@@ -1,6 +1,6 @@
 //! One look at every operation by itself and beside the others of its step, before anything is played.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::place::{Action, Block, Place};
 use super::space::Space;
@@ -48,8 +48,8 @@ pub(super) struct Ends {
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub queues: BTreeMap<Key, Ends>,
-    /// Steps for whose end another thread waits: rank, thread, steps.
-    pub awaited: BTreeSet<(Rank, u16, u32)>,
+    /// Steps for whose end other threads wait: rank, thread, steps; and how often.
+    pub awaited: BTreeMap<(Rank, u16, u32), u32>,
     /// Whether threads of a rank share blocks or queues, so that their order matters.
     pub shared: bool,
     pub multicasts: bool,
@@ -167,7 +167,7 @@ impl Look<'_, '_> {
                 if thread == at.thread || known < u64::from(steps) {
                     return Err(Violation::UnknownStep { at, thread, steps });
                 }
-                self.survey.awaited.insert((at.rank, thread, steps));
+                *self.survey.awaited.entry((at.rank, thread, steps)).or_default() += 1;
                 Ok(())
             }
             Op::Copy { .. } | Op::Reduce { .. } => Ok(()),

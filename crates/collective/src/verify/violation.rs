@@ -266,6 +266,93 @@ pub enum Violation {
     },
 }
 
+impl Violation {
+    /// The operation that it is about, the first where it is about several.
+    pub fn place(&self) -> Option<Place> {
+        let mut first = None;
+        let _same = self.clone().with_places(|at| {
+            first = first.or(Some(at));
+            at
+        });
+        first
+    }
+
+    /// The rank whose output is wrong, or that has not heard of another one.
+    pub fn rank(&self) -> Option<Rank> {
+        match *self {
+            Self::Missing { rank, .. }
+            | Self::Wrong { rank, .. }
+            | Self::Lacks { rank, .. }
+            | Self::Again { rank, .. }
+            | Self::Mixed { rank, .. }
+            | Self::Unheard { rank, .. } => Some(rank),
+            Self::Call(_)
+            | Self::TooLarge { .. }
+            | Self::UnknownRank { .. }
+            | Self::OwnMessage { .. }
+            | Self::NotOfGroup { .. }
+            | Self::UnknownBuffer { .. }
+            | Self::OutOfRange { .. }
+            | Self::Malformed { .. }
+            | Self::Twice { .. }
+            | Self::InputWritten { .. }
+            | Self::Shifted { .. }
+            | Self::Overlap { .. }
+            | Self::Blocks { .. }
+            | Self::Sizes { .. }
+            | Self::UnknownStep { .. }
+            | Self::Undefined { .. }
+            | Self::Race { .. }
+            | Self::Ambiguous { .. }
+            | Self::MulticastReduced { .. }
+            | Self::NeverSent { .. }
+            | Self::NeverReceived { .. }
+            | Self::Deadlock(_)
+            | Self::BelowBound { .. } => None,
+        }
+    }
+
+    /// The same with other places: for plans that number their steps otherwise.
+    #[must_use]
+    pub fn with_places(mut self, mut place: impl FnMut(Place) -> Place) -> Self {
+        match &mut self {
+            Self::UnknownRank { at, .. }
+            | Self::OwnMessage { at }
+            | Self::NotOfGroup { at }
+            | Self::UnknownBuffer { at, .. }
+            | Self::OutOfRange { at, .. }
+            | Self::Malformed { at }
+            | Self::Twice { at, .. }
+            | Self::InputWritten { at, .. }
+            | Self::Shifted { at, .. }
+            | Self::UnknownStep { at, .. }
+            | Self::Undefined { at, .. }
+            | Self::NeverSent { at }
+            | Self::NeverReceived { at }
+            | Self::Again { at, .. }
+            | Self::Mixed { at, .. } => *at = place(*at),
+            Self::Overlap { first, second, .. }
+            | Self::Race { first, second, .. }
+            | Self::Ambiguous { first, second }
+            | Self::Blocks { from: first, into: second, .. }
+            | Self::Sizes { from: first, into: second, .. }
+            | Self::MulticastReduced { send: first, recv: second } => {
+                *first = place(*first);
+                *second = place(*second);
+            }
+            Self::Deadlock(all) => all.iter_mut().for_each(|at| *at = place(*at)),
+            Self::Call(_)
+            | Self::TooLarge { .. }
+            | Self::Missing { .. }
+            | Self::Wrong { .. }
+            | Self::Lacks { .. }
+            | Self::Unheard { .. }
+            | Self::BelowBound { .. } => {}
+        }
+        self
+    }
+}
+
 /// What is wrong with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum CallFault {

@@ -18,6 +18,7 @@ use weft_catalogue::Catalogue;
 use crate::codes::XML_DAMAGED;
 use crate::document::XmlTree;
 use crate::format::Part;
+use crate::msccl::codes::{MSCCL_REFUSES, MSCCL_WRONG};
 
 pub(crate) use graph::graphs;
 
@@ -29,7 +30,8 @@ const FINDINGS_MAX: usize = 200;
 /// The same findings as the tool that the file is for would judge them: what it refuses is an error.
 pub fn as_the_tool_would(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for finding in &mut diagnostics {
-        if [codes::NCCL_REFUSES.name, XML_DAMAGED.name].contains(&finding.code.name) {
+        let refused = [codes::NCCL_REFUSES, XML_DAMAGED, MSCCL_REFUSES, MSCCL_WRONG];
+        if refused.iter().any(|code| code.name == finding.code.name) {
             finding.severity = Severity::Error;
         }
     }
