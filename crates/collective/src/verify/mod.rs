@@ -47,7 +47,7 @@ pub struct Proof {
     /// What the ranks receive. A sum of switches is received once.
     pub received: Volume,
     /// Messages in all; a multicast is one for each receiver.
-    pub messages: u64,
+    pub message_count: u64,
     /// Messages of the longest chain in which each must wait for the one before: the latencies of the plan.
     pub chain: u32,
     /// What any plan must move.
@@ -80,8 +80,8 @@ pub fn verify(plan: &Plan, call: &Call) -> Result<Proof, Violation> {
         }
     }
     let rendezvous = Play::new(plan, &space, Sends::Rendezvous, None).run(&survey).is_ok();
-    let (messages, chain) = (state.traffic.messages, state.longest_chain());
-    Ok(Proof { sent, received, messages, chain, bound, rendezvous })
+    let (message_count, chain) = (state.traffic.messages, state.longest_chain());
+    Ok(Proof { sent, received, message_count, chain, bound, rendezvous })
 }
 
 fn volume(each: &[u64]) -> Volume {

@@ -33,13 +33,15 @@ impl<'c> Space<'c> {
     pub fn new(plan: &Plan, call: &'c Call) -> Result<Self, Violation> {
         check_call(call, plan.ranks).map_err(Violation::Call)?;
         let most = u64::from(u32::MAX) / u64::from(plan.ranks) / u64::from(plan.pieces.max(1));
-        let blocks = u64::from(plan.ranks) * u64::from(plan.pieces);
+        let block_count = u64::from(plan.ranks) * u64::from(plan.pieces);
         if most == 0 {
-            return Err(Violation::TooLarge { blocks, most: MOST_BLOCKS });
+            return Err(Violation::TooLarge { block_count, limit_count: MOST_BLOCKS });
         }
         let layout = Layout::new(call, plan.ranks, plan.pieces);
-        let threads = u16::try_from(plan.threads.len())
-            .map_err(|_| Violation::TooLarge { blocks: plan.threads.len() as u64, most: MOST_BLOCKS })?;
+        let threads = u16::try_from(plan.threads.len()).map_err(|_| Violation::TooLarge {
+            block_count: plan.threads.len() as u64,
+            limit_count: MOST_BLOCKS,
+        })?;
         let space = Self {
             call,
             ranks: plan.ranks,
@@ -50,9 +52,9 @@ impl<'c> Space<'c> {
             scratches: layout.blocks(Buffer::Scratch(0)),
             layout,
         };
-        let blocks = u64::from(plan.ranks).saturating_mul(space.wide_cells() + u64::from(threads));
-        if blocks > MOST_BLOCKS {
-            return Err(Violation::TooLarge { blocks, most: MOST_BLOCKS });
+        let block_count = u64::from(plan.ranks).saturating_mul(space.wide_cells() + u64::from(threads));
+        if block_count > MOST_BLOCKS {
+            return Err(Violation::TooLarge { block_count, limit_count: MOST_BLOCKS });
         }
         Ok(space)
     }
@@ -195,7 +197,7 @@ fn check_call(call: &Call, ranks: u32) -> Result<(), CallFault> {
         (Counts::PerRank(counts) | Counts::PerPair(counts), _) => (counts, None),
     };
     if wanted != Some(counts.len() as u64) {
-        return Err(CallFault::Counts { collective, given: counts.len(), wanted, ranks });
+        return Err(CallFault::Counts { collective, given: counts.len(), wanted_count: wanted, ranks });
     }
     fits(counts.iter().map(|count| u128::from(*count)).sum())?;
     if call.in_place && collective == Collective::AllToAll { symmetric(counts, ranks) } else { Ok(()) }

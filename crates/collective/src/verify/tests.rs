@@ -25,7 +25,7 @@ fn a_ring_all_reduce_moves_the_least_and_has_two_messages_per_other_rank() {
     let proof = verify(&algorithm("ring").unwrap().plan(&call, &terrain), &call).unwrap();
     // 2 x 7 steps, in each of which 8 ranks send an eighth.
     let volume = Volume { most: Bytes::new(1400), total: Bytes::new(11200) };
-    assert_eq!((proof.chain, proof.messages), (14, 112));
+    assert_eq!((proof.chain, proof.message_count), (14, 112));
     assert_eq!((proof.sent, proof.received), (volume, volume));
     assert_eq!((proof.bound.sent, proof.bound.received), (volume, volume));
     assert!(proof.rendezvous);

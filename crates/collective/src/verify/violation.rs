@@ -14,12 +14,12 @@ pub enum Violation {
     #[error("the call does not fit the plan: {0}")]
     Call(CallFault),
     /// More blocks than the verifier keeps in mind.
-    #[error("the plan has {blocks} blocks on all ranks together, and at most {most} are checked")]
+    #[error("the plan has {block_count} blocks on all ranks together, and at most {limit_count} are checked")]
     TooLarge {
         /// How many there are.
-        blocks: u64,
+        block_count: u64,
         /// How many there may be.
-        most: u64,
+        limit_count: u64,
     },
     /// A rank is named that does not exist.
     #[error("{at} names rank {rank}, but there are {ranks} ranks")]
@@ -368,14 +368,14 @@ pub enum CallFault {
         ranks: u32,
     },
     /// Counts per rank or per pair of a collective that has none, or not as many as there are ranks or pairs.
-    #[error("{given} counts, where {} over {ranks} ranks takes {}", .collective.name(), counts(*.wanted))]
+    #[error("{given} counts, where {} over {ranks} ranks takes {}", .collective.name(), counts(*.wanted_count))]
     Counts {
         /// What.
         collective: Collective,
         /// How many counts there are.
         given: usize,
         /// How many there should be; `None` where all parts are alike.
-        wanted: Option<u64>,
+        wanted_count: Option<u64>,
         /// How many ranks.
         ranks: u32,
     },

@@ -72,7 +72,7 @@ fn a_plan_that_is_right_is_proved() {
     // Each sends all of its 8 bytes, which is 2 (n - 1) / n of them for two ranks.
     assert_eq!((proof.sent.most.get(), proof.sent.total.get()), (8, 16));
     assert_eq!((proof.bound.sent, proof.bound.received), (proof.sent, proof.received));
-    assert_eq!((proof.messages, proof.chain), (2, 1));
+    assert_eq!((proof.message_count, proof.chain), (2, 1));
     // Both send before they receive: without a buffer both wait.
     assert!(!proof.rendezvous);
 }
@@ -107,7 +107,10 @@ fn calls_that_fit_no_plan() {
     let most = 1 << 26;
     // Input, output and one scratch buffer of two ranks, and a thread each.
     let blocks = 2 * (3 * (1 << 25) + 1);
-    assert_eq!(violation(large, &call(Collective::AllReduce)), Violation::TooLarge { blocks, most });
+    assert_eq!(
+        violation(large, &call(Collective::AllReduce)),
+        Violation::TooLarge { block_count: blocks, limit_count: most }
+    );
 }
 
 #[test]

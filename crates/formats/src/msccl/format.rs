@@ -152,7 +152,7 @@ fn report(algorithm: &MscclAlgorithm, verdict: &MscclVerdict, line: u32) -> Repo
         MscclVerdict::Right(proofs) => {
             say("proved", Value::Flag(true));
             if let Some(MscclProof { proof, .. }) = proofs.first() {
-                say("messages", Value::Count(proof.messages));
+                say("messages", Value::Count(proof.message_count));
                 say("messages-in-a-row", Value::Count(proof.chain.into()));
                 say("needs-buffers", Value::Flag(!proof.rendezvous));
             }

@@ -1,9 +1,15 @@
+use weft_base::Bytes;
 use weft_collective::{ALGORITHMS, Call, Collective, Rank, Terrain, Violation, verify};
 
 use super::*;
 
 fn about(name: &str) -> MscclAbout {
-    MscclAbout { name: name.to_owned(), protocol: "Simple".to_owned(), bytes_min: 0, bytes_max: 0 }
+    MscclAbout {
+        name: name.to_owned(),
+        protocol: "Simple".to_owned(),
+        smallest: Bytes::new(0),
+        largest: None,
+    }
 }
 
 /// Two GPUs that exchange what they have and add it, in one thread block each.
@@ -36,7 +42,7 @@ fn a_pair_is_read_and_proved() {
     assert_eq!((pair.thread_blocks, pair.steps, pair.chunks, pair.protocol.as_str()), (2, 4, 1, "LL"));
     let MscclVerdict::Right(proofs) = pair.prove() else { panic!("{:?}", pair.prove()) };
     assert_eq!(proofs.len(), 1);
-    assert_eq!((proofs[0].proof.messages, proofs[0].proof.chain), (2, 1));
+    assert_eq!((proofs[0].proof.message_count, proofs[0].proof.chain), (2, 1));
     assert_eq!(pair.line(Rank::new(1), 0, 1), Some(11));
 }
 
@@ -103,6 +109,7 @@ fn what_msccl_refuses_is_said_with_its_place() {
         let (algorithm, findings) = read("a.xml", &PAIR.replacen(from, to, 1));
         assert!(algorithm.is_none(), "{to}");
         let place = findings[0].place.as_ref().unwrap();
+        assert_eq!(findings[0].code.name, "msccl-refuses");
         (place.line, findings[0].message.trim_start_matches("MSCCL refuses the algorithm: ").to_owned())
     };
     assert_eq!(refused("type=\"rrc\"", "type=\"rrd\""), (5, "there is no step of type `rrd`".to_owned()));
@@ -135,12 +142,12 @@ fn the_examples_are_what_they_say() {
     let MscclVerdict::Right(proofs) = algorithm(ALL_PAIRS).prove() else { panic!() };
     let proof = proofs[0].proof;
     // Each of 4 GPUs sends 3 others a chunk of 4 bytes, and then its sum: 2 x 3 x 4 bytes, the least for 4 chunks.
-    assert_eq!((proof.messages, proof.chain, proof.sent.most.get()), (24, 2, 24));
+    assert_eq!((proof.message_count, proof.chain, proof.sent.most.get()), (24, 2, 24));
     assert_eq!(proof.bound.sent, proof.sent);
     // Everyone sends before it receives.
     assert!(proofs[0].call.in_place && !proof.rendezvous);
     let MscclVerdict::Right(proofs) = algorithm(GATHER_RING).prove() else { panic!() };
-    assert_eq!((proofs[0].proof.messages, proofs[0].proof.chain), (6, 2));
+    assert_eq!((proofs[0].proof.message_count, proofs[0].proof.chain), (6, 2));
     let MscclVerdict::Wrong { violation, .. } = algorithm(NO_WAIT).prove() else { panic!() };
     // Thread block 0 adds up chunk 2 in steps 3 to 5, thread block 1 sends it in step 2.
     let Violation::Race { first, second, block } = violation else { panic!("{violation}") };
@@ -228,7 +235,7 @@ fn a_ring_is_written_as_thread_blocks_that_send_and_that_receive() {
     assert_eq!((ring.thread_blocks, ring.steps, ring.chunks), (8, 48, 4));
     assert_eq!(ring.name, "a \"ring\" & more");
     let MscclVerdict::Right(proofs) = ring.prove() else { panic!() };
-    assert_eq!((proofs[0].proof.chain, proofs[0].proof.messages), (6, 24));
+    assert_eq!((proofs[0].proof.chain, proofs[0].proof.message_count), (6, 24));
 }
 
 #[test]

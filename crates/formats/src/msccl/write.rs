@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use thiserror::Error;
+use weft_base::Bytes;
 use weft_collective::{Buffer, Call, Collective, Counts, Layout, Op, Plan, Program, Rank, Violation, verify};
 
 use super::order::Item;
@@ -17,10 +18,10 @@ pub struct MscclAbout {
     pub name: String,
     /// `Simple`, `LL` or `LL128`.
     pub protocol: String,
-    /// The smallest message for which it is used, in bytes.
-    pub bytes_min: u64,
-    /// The largest; 0 for no limit.
-    pub bytes_max: u64,
+    /// The smallest message for which it is used.
+    pub smallest: Bytes,
+    /// The largest, where there is one.
+    pub largest: Option<Bytes>,
 }
 
 /// Why a plan cannot be written as an algorithm of MSCCL.
@@ -111,8 +112,9 @@ pub fn write(plan: &Plan, call: &Call, about: &MscclAbout) -> Result<String, Msc
     let (input, output) = (layout.blocks(Buffer::Input), layout.blocks(Buffer::Output));
     let document = Document { call, layout: &layout, channels: &channels, chunks: input.max(output) };
     let mut text = String::new();
-    let MscclAbout { name, protocol, bytes_min, bytes_max } = about;
-    let (name, protocol) = (quoted(name), quoted(protocol));
+    let (name, protocol) = (quoted(&about.name), quoted(&about.protocol));
+    // 0 is no limit.
+    let (bytes_min, bytes_max) = (about.smallest.get(), about.largest.map_or(0, Bytes::get));
     let _ = writeln!(
         text,
         "<algo name=\"{name}\" proto=\"{protocol}\" nchannels=\"{}\" nchunksperloop=\"{}\" ngpus=\"{}\" \
