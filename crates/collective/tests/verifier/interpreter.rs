@@ -57,15 +57,14 @@ impl Random {
 pub fn play(program: &Program, call: &Call, seed: u64) -> Option<End> {
     let mut running = Running::new(program, call);
     let mut random = Random(seed);
+    let threads = running.threads.len();
     loop {
-        let able: Vec<(usize, usize)> = (0..running.threads.len())
-            .flat_map(|thread| running.able(thread).into_iter().map(move |op| (thread, op)))
-            .collect();
-        if able.is_empty() {
-            break;
-        }
-        let (thread, op) = able[random.below(able.len())];
-        running.act(thread, op)?;
+        // From a thread at random around to the first that can do something.
+        let start = random.below(threads.max(1));
+        let around = (0..threads).map(|next| (start + next) % threads);
+        let found = around.map(|thread| (thread, running.able(thread))).find(|(_, able)| !able.is_empty());
+        let Some((thread, able)) = found else { break };
+        running.act(thread, able[random.below(able.len())])?;
     }
     let empty = running.messages.values().all(VecDeque::is_empty)
         && running.contributions.values().all(VecDeque::is_empty);

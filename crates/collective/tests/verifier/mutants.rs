@@ -12,9 +12,9 @@ use crate::interpreter::{Random, play};
 use crate::mutations::{At, MUTATIONS, op, places};
 
 /// Random orders in which a mutant is played.
-const PLAYS: u64 = 24;
+const PLAYS: u64 = 16;
 /// Operations of a plan at which mistakes are made.
-const SAMPLE: usize = 24;
+const SAMPLE: usize = 16;
 
 /// Why a mutant is as right as its original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +85,11 @@ fn judge(name: &str, program: &Program, mutant: &Program, call: &Call, at: At, t
 /// Calls whose mutants are tried: with blocks that all have bytes, and with some that have none.
 fn calls(collective: Collective, ranks: u32) -> Vec<Call> {
     let full = Call { data_type: DataType::Half, ..Call::bytes(collective, 4096 + u64::from(ranks) * 7) };
-    vec![full.clone(), Call::bytes(collective, 2), Call { in_place: true, ..full }]
+    match ranks {
+        4 => vec![full.clone(), Call::bytes(collective, 2), Call { in_place: true, ..full }],
+        5 => vec![Call { in_place: true, ..full }],
+        _ => vec![full],
+    }
 }
 
 fn try_all(algorithm: &dyn Algorithm, ranks: u32, tallies: &mut BTreeMap<&'static str, Tally>) {

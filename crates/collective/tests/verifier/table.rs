@@ -6,17 +6,22 @@ use weft_collective::{ALGORITHMS, Algorithm, Collective, Program, verify};
 
 use crate::cases::{calls, name, terrains};
 
+/// Algorithms that are for at most 32 ranks.
+const SMALL: [&str; 1] = ["synthesised"];
+
 /// Proofs of an algorithm for a number of ranks: how many.
 fn proved(algorithm: &dyn Algorithm, ranks: u32) -> u32 {
-    let mut proved = 0;
+    let (mut proved, mut turn) = (0, 0);
     for collective in algorithm.collectives() {
         for case in calls(*collective, ranks) {
             let suited =
                 terrains(ranks).into_iter().filter(|terrain| algorithm.suits(&case.1, terrain).is_ok());
             let mut suited: Vec<_> = suited.collect();
-            if ranks > 17 && suited.len() > 2 {
-                // The plainest and the one with most structure.
-                suited.drain(1..suited.len() - 1);
+            if ranks > 17 && suited.len() > 1 {
+                // The plainest or the one with most structure, in turns.
+                turn += 1;
+                let last = suited.len() - 1;
+                suited = vec![suited.swap_remove(if turn % 2 == 0 { 0 } else { last })];
             }
             for terrain in suited {
                 let plan = algorithm.plan(&case.1, &terrain);
@@ -34,9 +39,8 @@ fn all_proved(counts: &[u32], least: u32) {
     for algorithm in ALGORITHMS {
         let proved: u32 = counts.iter().map(|ranks| proved(*algorithm, *ranks)).sum();
         println!("{}: {proved} plans proved", algorithm.name());
-        // One may be for few ranks only.
-        let too_many = proved == 0 && counts.iter().all(|ranks| *ranks > 32);
-        assert!(proved >= least || too_many, "{} has only {proved} plans", algorithm.name());
+        let small = counts.iter().all(|ranks| *ranks > 32) && SMALL.contains(&algorithm.name());
+        assert!(proved >= least || small, "{} has only {proved} plans", algorithm.name());
     }
 }
 
