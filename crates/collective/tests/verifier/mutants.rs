@@ -80,6 +80,28 @@ fn judge(name: &str, program: &Program, mutant: &Program, call: &Call, at: At, t
         (false, false) => Equivalence::OtherOrder,
     };
     *tally.equivalent.entry(why).or_default() += 1;
+    // An operation that can go altogether is one too many.
+    let gone = name.ends_with(" dropped") || name.ends_with(" lost with its message");
+    if gone && why != Equivalence::NoByte {
+        let spare = may_be_spared(name, call, at, program);
+        assert!(spare, "{name} at {at:?} is needed by nobody: {:?}", op(program, at));
+    }
+}
+
+/// Operations that nobody needs, and yet are there: one wait of several that order the same, a message of a barrier
+/// whose ranks are no power of two, and what a broadcast over levels brings back to those who have it.
+fn may_be_spared(name: &str, call: &Call, at: At, program: &Program) -> bool {
+    let over_levels = ["level", "nvls", "rails"].iter().any(|word| name.contains(word));
+    match call.collective {
+        Collective::Barrier => true,
+        Collective::Broadcast => over_levels,
+        Collective::AllReduce
+        | Collective::AllGather
+        | Collective::ReduceScatter
+        | Collective::Reduce
+        | Collective::AllToAll
+        | Collective::SendRecv => matches!(op(program, at), Op::Await { .. }),
+    }
 }
 
 /// Calls whose mutants are tried: with blocks that all have bytes, and with some that have none.
