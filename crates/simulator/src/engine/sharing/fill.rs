@@ -10,6 +10,7 @@ use super::{NONE, Sharing, TOLERANCE};
 impl Sharing {
     /// Finds all levels, and what limits each flow.
     pub(super) fn fill(&mut self, now: u64) {
+        self.rouse_all();
         while let Some(Reverse((_, pool))) = self.marked.pop() {
             self.facts[pool as usize].marked = false;
             self.arm(pool as usize);

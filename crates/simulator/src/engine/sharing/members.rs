@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::super::types::narrow;
-use super::{Head, NONE, PENDING, SINKS, Sharing};
+use super::{Facts, Head, NONE, PENDING, SINKS, Sharing};
 
 /// Marks the last use of a flow.
 const LAST: u32 = 1 << 31;
@@ -16,7 +16,7 @@ pub(super) struct Member {
     pub base: u32,
     /// Where its use of this pool is.
     pub item: u32,
-    /// Its other pools, filled up with sinks, if they are few and all weights are one; else `NONE`.
+    /// Its other pools that are awake, filled up with sinks, if they are few and all weights are one; else `NONE`.
     pub others: [u32; FEW],
 }
 
@@ -77,8 +77,8 @@ impl Blocks {
         &uses[..=last]
     }
 
-    /// The pools of these uses but one, as a member holds them.
-    fn others(&self, base: u32, pool: usize) -> [u32; FEW] {
+    /// The pools of these uses but one and those asleep, as a member holds them.
+    pub fn others(&self, base: u32, pool: usize, facts: &[Facts]) -> [u32; FEW] {
         let uses = self.of(base);
         // Equality with one is meant: any other weight takes the general way.
         #[expect(clippy::float_cmp, reason = "a weight of one is stored as such")]
@@ -87,7 +87,8 @@ impl Blocks {
             return [NONE; FEW];
         }
         let mut others = SINKS;
-        let pools = uses.iter().map(|item| item.pool()).filter(|other| *other != pool);
+        let pools =
+            uses.iter().map(|item| item.pool()).filter(|other| *other != pool && !facts[*other].asleep);
         for (other, place) in pools.zip(&mut others) {
             *place = narrow(other);
         }
@@ -139,16 +140,16 @@ impl Sharing {
         let (mut at, mut best) = (head.base as usize, (f64::INFINITY, head.base as usize));
         loop {
             let item = self.blocks.items[at];
+            let others = self.blocks.others(head.base, item.pool(), &self.facts);
             let (pool, line) = (&mut self.facts[item.pool()], &mut self.lines[item.pool()]);
             self.blocks.items[at].position = narrow(line.members.len());
-            let others = self.blocks.others(head.base, item.pool());
             line.members.push(Member { flow, base: head.base, item: narrow(at), others });
             pool.total += item.weight;
             if !std::mem::replace(&mut pool.listed, true) {
                 self.listed.push(narrow(item.pool()));
             }
             let share = (pool.capacity - self.pools[item.pool()].taken) / (pool.weight + item.weight);
-            if share < best.0 {
+            if share < best.0 && !pool.asleep {
                 best = (share, at);
             }
             if item.is_last() {
@@ -162,26 +163,33 @@ impl Sharing {
         }
         let item = self.blocks.items[best.1];
         let limit = item.pool();
+        if self.facts[limit].asleep {
+            // So are all others; which one is in the way will show.
+            self.sleep.rousing.push(narrow(limit));
+            self.rouse();
+        }
         self.lines[limit].settle(self.pools[limit].level, now);
         if self.lines[limit].here == 0 {
             self.pools[limit].level = 0.0;
+            self.facts[limit].told = 0.0;
             self.arm(limit);
         }
         let level = self.pools[limit].level;
         self.come_under(best.1, head.target);
         self.facts[limit].weight += item.weight;
-        self.take_elsewhere(head.base, limit, level);
+        self.take_elsewhere(head.base, limit, level, self.facts[limit].told);
         self.mark(narrow(limit));
     }
 
-    /// The flow takes so much more of all its pools but one.
-    pub(super) fn take_elsewhere(&mut self, base: u32, limit: usize, more: f64) {
+    /// The flow takes so much more of all its pools but one; those asleep are told another figure.
+    pub(super) fn take_elsewhere(&mut self, base: u32, limit: usize, more: f64, told: f64) {
         let mut at = base as usize;
         loop {
             let item = self.blocks.items[at];
             if item.pool() != limit {
+                let asleep = self.facts[item.pool()].asleep;
                 let pool = &mut self.pools[item.pool()];
-                pool.taken += item.weight * more;
+                pool.taken += item.weight * if asleep { told } else { more };
                 pool.highest = pool.highest.max(more);
                 self.mark(narrow(item.pool()));
             }
@@ -247,12 +255,15 @@ impl Sharing {
             return;
         }
         let joined = head.limit != PENDING;
-        let rate = if joined { self.pools[head.limit as usize].level } else { 0.0 };
+        let limit = head.limit as usize;
+        let (rate, told) =
+            if joined { (self.pools[limit].level, self.facts[limit].told) } else { (0.0, 0.0) };
         let mut at = head.base as usize;
         loop {
             let item = self.blocks.items[at];
             if joined {
-                self.leave(at, head.limit as usize, rate, now_ps);
+                let of_pool = if self.facts[item.pool()].asleep { told } else { rate };
+                self.leave(at, limit, of_pool, now_ps);
             }
             if self.facts[item.pool()].of_cap {
                 self.spare_caps.push(narrow(item.pool()));
@@ -267,7 +278,7 @@ impl Sharing {
         self.alive -= 1;
     }
 
-    /// One use of a flow of this limit and rate ends.
+    /// One use of a flow ends, of which the pool knows this limit and rate.
     fn leave(&mut self, at: usize, limit: usize, rate: f64, now: u64) {
         let item = self.blocks.items[at];
         let pool = item.pool();

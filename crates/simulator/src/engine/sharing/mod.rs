@@ -4,6 +4,7 @@
 //! anew: a resource keeps what it has served to each flow that it limits (the integral of its level), and a flow keeps
 //! at which value of that it has got all its bytes. A flow is touched only if what limits it changes.
 
+mod asleep;
 mod fill;
 mod members;
 mod relax;
@@ -14,6 +15,7 @@ use std::collections::BinaryHeap;
 use super::dues::{Dues, NEVER};
 use super::numbers::{SECOND, seconds, whole};
 use super::types::narrow;
+use asleep::Sleep;
 use members::{Blocks, FEW, Member};
 
 /// What is the same but for rounding; everything is solved to this.
@@ -35,7 +37,7 @@ struct Pool {
     highest: f64,
     /// The rate of the flows that it limits; infinite if there are none.
     level: f64,
-    /// Its level is to be found again once more than this is taken of it.
+    /// Its level is to be found again, or it wakes, once more than this is taken of it.
     trigger: f64,
 }
 
@@ -46,8 +48,11 @@ struct Facts {
     weight: f64,
     /// The weights of all its flows together.
     total: f64,
+    /// What pools that sleep take its level for; no lower than that, and set only while some sleep.
+    told: f64,
     /// How many of its flows nothing limits yet, while filling.
     open: u32,
+    asleep: bool,
     marked: bool,
     touched: bool,
     listed: bool,
@@ -100,6 +105,7 @@ pub(super) struct Sharing {
     /// Updates of `taken` since the last filling from scratch; bounds what rounding can add up to.
     updates: usize,
     marked: BinaryHeap<Reverse<(u64, u32)>>,
+    sleep: Sleep,
     touched: Vec<u32>,
     dues: Dues,
     scratch: Scratch,
@@ -132,7 +138,9 @@ impl Sharing {
             capacity,
             weight: 0.0,
             total: 0.0,
+            told: 0.0,
             open: 0,
+            asleep: false,
             marked: false,
             touched: false,
             listed: false,
@@ -147,6 +155,9 @@ impl Sharing {
 
     pub fn set_capacity(&mut self, pool: u32, capacity: f64) {
         self.facts[pool as usize].capacity = capacity;
+        if self.facts[pool as usize].asleep {
+            return self.sleep.rousing.push(pool);
+        }
         self.arm(pool as usize);
         self.mark(pool);
     }
@@ -158,7 +169,7 @@ impl Sharing {
 
     /// Finds all rates again, if something has come, gone or changed.
     pub fn solve(&mut self, now_ps: u64) {
-        if self.marked.is_empty() && self.arrivals.is_empty() {
+        if self.marked.is_empty() && self.arrivals.is_empty() && self.sleep.rousing.is_empty() {
             return;
         }
         self.dues.grow(self.pools.len());
@@ -176,6 +187,7 @@ impl Sharing {
         if many || stale || !self.relax(now_ps) {
             self.fill(now_ps);
         }
+        self.doze();
         self.changes = 0;
         self.set_dues();
     }
@@ -257,6 +269,9 @@ impl Sharing {
     /// What is taken of a pool now, in bytes per second.
     pub fn load(&self, pool: u32) -> f64 {
         let (at, record) = (pool as usize, &self.pools[pool as usize]);
+        if self.facts[at].asleep {
+            return self.summed(at).0;
+        }
         record.taken + if self.lines[at].here > 0 { self.facts[at].weight * record.level } else { 0.0 }
     }
 

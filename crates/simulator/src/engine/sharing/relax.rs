@@ -4,7 +4,9 @@
 use std::cmp::Reverse;
 
 use super::super::types::narrow;
-use super::{NONE, Sharing, TOLERANCE};
+use super::asleep;
+use super::members::Item;
+use super::{NONE, SINKS, Sharing, TOLERANCE};
 
 /// A level that moves by less, relatively, is left as it is; nothing adds up, since sums are compared anew each time.
 const STILL: f64 = 1e-13;
@@ -14,6 +16,16 @@ impl Sharing {
     pub(super) fn mark(&mut self, pool: u32) {
         let record = &self.pools[pool as usize];
         if record.taken > record.trigger {
+            self.alarm(pool);
+        }
+    }
+
+    /// More is taken of a pool than it bears as far as it knows: it is marked, or wakes to know more.
+    fn alarm(&mut self, pool: u32) {
+        if self.facts[pool as usize].asleep {
+            self.pools[pool as usize].trigger = f64::INFINITY;
+            self.sleep.rousing.push(pool);
+        } else {
             self.mark_surely(pool);
         }
     }
@@ -31,7 +43,7 @@ impl Sharing {
     /// the shorter way.
     pub(super) fn relax(&mut self, now: u64) -> bool {
         let enough = self.updates + 16 * self.alive + 1024;
-        while let Some(Reverse((_, pool))) = self.marked.pop() {
+        while let Some(Reverse((_, pool))) = self.next_marked() {
             let at = pool as usize;
             if !self.facts[at].marked {
                 continue;
@@ -47,6 +59,11 @@ impl Sharing {
             }
         }
         true
+    }
+
+    fn next_marked(&mut self) -> Option<Reverse<(u64, u32)>> {
+        self.rouse();
+        self.marked.pop()
     }
 
     fn find_level(&mut self, at: usize, now: u64) {
@@ -72,6 +89,7 @@ impl Sharing {
             }
             self.pools[at].level = level;
             self.push(at, before, old, level);
+            self.tell_asleep(at);
             if self.scratch.crossing.is_empty() {
                 return;
             }
@@ -100,12 +118,16 @@ impl Sharing {
         };
         for member in &self.lines[at].members[..count] {
             let mut crosses = false;
-            if member.others[0] != NONE {
+            if member.others[1] == SINKS[1] {
+                crosses = tell(member.others[0], delta);
+            } else if member.others[0] != NONE {
                 for other in member.others {
                     crosses |= tell(other, delta);
                 }
             } else {
-                for item in self.blocks.of(member.base).iter().filter(|item| item.pool() != at) {
+                let facts = &self.facts;
+                let awake = |item: &&Item| item.pool() != at && !facts[item.pool()].asleep;
+                for item in self.blocks.of(member.base).iter().filter(awake) {
                     crosses |= tell(narrow(item.pool()), item.weight * delta);
                 }
             }
@@ -146,7 +168,8 @@ impl Sharing {
             self.lines[pool].settle(self.pools[pool].level, now);
         }
         let flow = self.lines[giver.pool()].members[giver.position()].flow;
-        self.take_elsewhere(self.heads[flow as usize].base, taker.pool(), new - old);
+        let told = self.facts[taker.pool()].told - self.facts[giver.pool()].told;
+        self.take_elsewhere(self.heads[flow as usize].base, taker.pool(), new - old, told);
         // The giver has counted it among those it limits, the taker among the others.
         let left = self.go_from_under(from);
         self.pools[giver.pool()].taken += giver.weight * old;
@@ -200,6 +223,9 @@ impl Sharing {
             record.taken = 0.0;
             level = capacity / weight;
         }
+        if self.lines[at].here == 0 {
+            self.facts[at].told = asleep::told(level);
+        }
         for (rate, member) in faster.drain(..).take(pulled) {
             self.pull_one(at, member.flow, member.item as usize, rate, level, now);
         }
@@ -215,7 +241,8 @@ impl Sharing {
         self.lines[giver].settle(self.pools[giver].level, now);
         let uses = self.blocks.of(head.base);
         let from = head.base as usize + uses.iter().position(|item| item.pool() == giver).unwrap_or(0);
-        self.take_elsewhere(head.base, at, new - old);
+        let told = self.facts[at].told - self.facts[giver].told;
+        self.take_elsewhere(head.base, at, new - old, told);
         let left = self.go_from_under(from);
         let weight = self.blocks.items[from].weight;
         let pool = &mut self.pools[giver];
