@@ -14,7 +14,6 @@
 
 #include <simgrid/s4u.hpp>
 #include <sys/resource.h>
-#include <xbt/log.h>
 
 namespace s4u = simgrid::s4u;
 
@@ -289,12 +288,18 @@ void shuffle(LeafSpine& fabric) {
   s4u::Engine::get_instance()->run();
 }
 
-void configure(int* argc, char** argv) {
-  static s4u::Engine engine(argc, argv); // takes its own options out of the arguments
-  xbt_log_control_set("xbt_cfg.thres:warning");
-  for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
-                              "network/weight-S:0", "network/latency-factor:1", "network/bandwidth-factor:1"})
-    s4u::Engine::set_config(setting);
+// The arguments with our settings before them, so that the user's come later and win.
+std::vector<char*> configured(int argc, char** argv) {
+  static std::string settings[] = {"--log=xbt_cfg.thres:warning",      "--cfg=network/model:CM02",
+                                   "--cfg=network/TCP-gamma:0",        "--cfg=network/crosstraffic:0",
+                                   "--cfg=network/weight-S:0",         "--cfg=network/latency-factor:1",
+                                   "--cfg=network/bandwidth-factor:1", "--cfg=surf/precision:1e-12"};
+  std::vector<char*> arguments(argv, argv + std::min(argc, 1));
+  for (auto& setting : settings)
+    arguments.push_back(setting.data());
+  arguments.insert(arguments.end(), argv + std::min(argc, 1), argv + argc);
+  arguments.push_back(nullptr);
+  return arguments;
 }
 
 // Plays a ring and gives its number of flows.
@@ -338,8 +343,11 @@ double seconds(const timeval& time) {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  configure(&argc, argv);
+int main(int given, char** words) {
+  auto arguments = configured(given, words);
+  int argc = static_cast<int>(arguments.size()) - 1;
+  char** const argv = arguments.data();
+  const s4u::Engine engine(&argc, argv); // takes its own options out
   const std::string work = argc > 1 ? argv[1] : "";
   const std::uint64_t gpus = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   const std::string style = argc > 3 ? argv[3] : "";

@@ -140,13 +140,6 @@ impl Plain {
         found
     }
 
-    /// When something happens next; `None` if nothing is left, or all that is left is stalled.
-    pub fn next_time(&mut self) -> Option<Time> {
-        self.solve();
-        let ends = self.flows.iter().flatten().filter_map(|flow| self.next(flow));
-        ends.chain(self.timers.first().map(|timer| timer.0)).min().map(Span::picoseconds)
-    }
-
     fn advance_until(&mut self, limit: u64, events: &mut Vec<Event>) -> bool {
         events.clear();
         loop {
