@@ -118,6 +118,10 @@ impl Groups {
     /// Who sits there; `None` beyond the group's end.
     pub fn member(&self, group: u32, position: u32) -> Option<Rank> {
         match &self.0 {
+            // One group of all, as most plans have, needs no division.
+            Kind::Even { size, stride: 1, ranks } if *size == *ranks => {
+                (group == 0 && position < *size).then(|| Rank::new(position))
+            }
             Kind::Even { size, stride, .. } => {
                 let first = group / stride * size * stride + group % stride;
                 (position < *size && group < self.len()).then(|| Rank::new(first + position * stride))

@@ -62,8 +62,16 @@ impl At<'_> {
     /// The position `distance` seats further on around the group.
     pub fn position(&self, distance: i64) -> u32 {
         let size = i64::from(self.seat.size.max(1));
-        // A remainder of a 32-bit size.
-        u32::try_from((i64::from(self.seat.position) + distance).rem_euclid(size)).unwrap_or(0)
+        let there = i64::from(self.seat.position) + distance;
+        // A division costs more than all else here, and most distances are less than a turn.
+        let around = if (0..size).contains(&there) {
+            there
+        } else if (-size..0).contains(&there) {
+            there + size
+        } else {
+            there.rem_euclid(size)
+        };
+        u32::try_from(around).unwrap_or(0)
     }
 
     /// How many sit in the group; at least 1.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 use weft_base::{Bytes, Rate, Span, Time};
-use weft_collective::{Call, Layout, Op, Plan, Rank, Ranks, Slice};
+use weft_collective::{Call, Layout, Op, Plan, Rank, Ranks, Slice, Steps};
 
 use crate::control::Moving;
 use crate::engine::{Engine, FlowId, PathId, ResourceId};
@@ -59,7 +59,9 @@ pub struct Player<'p> {
     stages: Vec<Prepared<'p>>,
     threads: u32,
     ranks: Vec<RankState>,
-    walkers: Vec<Walker<'p>>,
+    walkers: Vec<Walker>,
+    /// What is left of each walker's stage; `None` before it begins and after it has ended.
+    steps: Vec<Option<Steps<'p>>>,
     connections: Connections,
     gathers: Gathers,
     flights: Vec<Option<Flight>>,
@@ -137,6 +139,7 @@ impl<'p> Player<'p> {
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
             ranks: vec![RankState::default(); ranks as usize],
             walkers: (0..walkers).map(|_| Walker::new()).collect(),
+            steps: vec![None; walkers],
             connections: Connections::default(),
             gathers: Gathers::default(),
             flights: Vec::new(),
@@ -290,7 +293,8 @@ impl<'p> Player<'p> {
                     for thread in 0..threads {
                         let walker = rank * self.threads + thread;
                         let number = u16::try_from(thread).unwrap_or(u16::MAX);
-                        self.walkers[walker as usize].begin(plan.steps(Rank::new(rank), number), stage);
+                        self.walkers[walker as usize].begin(stage);
+                        self.steps[walker as usize] = Some(plan.steps(Rank::new(rank), number));
                         self.ready.push(walker);
                     }
                     if threads > 0 {
@@ -306,14 +310,14 @@ impl<'p> Player<'p> {
         let mut ops = std::mem::take(&mut self.ops);
         loop {
             ops.clear();
-            let walker = &mut self.walkers[id as usize];
-            let Some(channel) = walker.steps.as_mut().and_then(|steps| steps.next_into(&mut ops)) else {
-                walker.steps = None;
+            let steps = &mut self.steps[id as usize];
+            let Some(channel) = steps.as_mut().and_then(|steps| steps.next_into(&mut ops)) else {
+                *steps = None;
                 self.ops = ops;
                 self.thread_over(engine, id);
                 return Ok(());
             };
-            walker.open = u32::try_from(ops.len()).unwrap_or(u32::MAX);
+            self.walkers[id as usize].open = u32::try_from(ops.len()).unwrap_or(u32::MAX);
             if let Some(record) = &mut self.record {
                 record.begin(id, engine.now());
             }

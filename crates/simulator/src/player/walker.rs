@@ -1,15 +1,12 @@
 //! One rank's walk through one thread of a plan.
 
-use weft_collective::Steps;
-
 /// Position in the player's table: `rank * threads + thread`.
 pub(super) type WalkerId = u32;
 
-/// Where a rank is on a thread.
+/// Where a rank is on a thread. The steps that are left stand apart: each message touches this at both of its ends,
+/// and the less memory that is, the better.
 #[derive(Debug)]
-pub(super) struct Walker<'p> {
-    /// The steps that are left; `None` before the stage begins and after it has ended.
-    pub steps: Option<Steps<'p>>,
+pub(super) struct Walker {
     /// Operations of the current step that are not over.
     pub open: u32,
     /// Steps of the stage that are over.
@@ -36,23 +33,15 @@ impl Last {
     const NONE: Self = Self { peer: u32::MAX, channel: 0, connection: 0 };
 }
 
-impl<'p> Walker<'p> {
+impl Walker {
     pub fn new() -> Self {
-        Self {
-            steps: None,
-            open: 0,
-            finished: 0,
-            before: 0,
-            stage: 0,
-            sends: Last::NONE,
-            receives: Last::NONE,
-        }
+        Self { open: 0, finished: 0, before: 0, stage: 0, sends: Last::NONE, receives: Last::NONE }
     }
 
     /// Stands before the first step of a stage.
-    pub fn begin(&mut self, steps: Steps<'p>, stage: u32) {
+    pub fn begin(&mut self, stage: u32) {
         self.before += self.finished;
-        (self.steps, self.finished, self.stage) = (Some(steps), 0, stage);
+        (self.finished, self.stage) = (0, stage);
     }
 
     /// The number of the current step, counted over all stages.
