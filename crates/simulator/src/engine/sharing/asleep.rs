@@ -16,8 +16,10 @@ pub(super) struct Sleep {
     count: usize,
     /// Pools that are to wake.
     pub rousing: Vec<u32>,
-    /// When, in updates, pools are sent to sleep again.
+    /// When, in updates, pools are sent to sleep again; what that count was the last time, and changes since.
     next: usize,
+    last: usize,
+    changes: usize,
 }
 
 /// What pools that sleep take this level for.
@@ -77,7 +79,7 @@ impl Sharing {
     /// Wakes all, of which nothing else is asked: their sums are not right.
     pub(super) fn rouse_all(&mut self) {
         self.sleep.rousing.clear();
-        self.sleep.next = 4 * self.alive;
+        (self.sleep.next, self.sleep.last, self.sleep.changes) = (4 * self.alive, 0, 0);
         if self.sleep.count == 0 {
             return;
         }
@@ -95,10 +97,18 @@ impl Sharing {
 
     /// Sends pools to sleep that need not be told much, once enough has been told since the last time.
     pub(super) fn doze(&mut self) {
+        self.sleep.changes += self.changes;
         if self.updates < self.sleep.next {
             return;
         }
-        self.sleep.next = self.updates + 16 * (self.alive + 64);
+        // Where a change reaches few flows it changes their rates much, and the range would be left each time.
+        let reached = self.updates - self.sleep.last;
+        let far = reached * 4 > self.sleep.changes * self.alive;
+        (self.sleep.next, self.sleep.changes) = (self.updates + 16 * (self.alive + 64), 0);
+        self.sleep.last = self.updates;
+        if !far {
+            return;
+        }
         if self.sleep.count == 0 {
             for (facts, pool) in
                 self.facts.iter_mut().zip(&self.pools).filter(|(_, pool)| pool.level < f64::INFINITY)
