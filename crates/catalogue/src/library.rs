@@ -35,6 +35,9 @@ pub struct Table {
     /// Page, section or table in the source.
     #[serde(default)]
     pub at: Option<String>,
+    /// From what they are derived, or why they are assumed.
+    #[serde(default)]
+    pub note: Option<String>,
     /// What the columns are, in order; empty for lists of any length.
     #[serde(default)]
     pub columns: Vec<String>,

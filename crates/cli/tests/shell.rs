@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use common::{refused, stdout, weft};
 
-const COMMANDS: [&str; 7] = ["show", "predict", "validate", "convert", "explain", "completions", "man"];
+const COMMANDS: [&str; 8] =
+    ["show", "predict", "simulate", "validate", "convert", "explain", "completions", "man"];
 
 #[test]
 fn alone_it_shows_the_questions() {
@@ -15,6 +16,7 @@ fn alone_it_shows_the_questions() {
 
       What is my machine, really?                            nvidia-smi topo -m | weft show -
       What should it reach, and what limits it?              weft predict dgx-a100 --collective all-reduce
+      What will a cluster do, and what does a fault cost?    weft simulate examples/scenarios/slow-nic.toml
       How well does the model agree with what was measured?  weft validate ../shared/measured
       Where does a number come from?                         weft explain a100-sxm4-80gb
 

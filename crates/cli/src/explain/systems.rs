@@ -65,6 +65,9 @@ pub fn library(library: &Library) -> Entry<'_> {
             if table.columns.is_empty() { String::new() } else { format!(": {}", table.columns.join(", ")) };
         let value = format!("{} [{}]{columns}", table.title, table.unit);
         entry = entry.sourced(name.as_str(), value, Some(table.grade), from);
+        if let Some(note) = &table.note {
+            entry = entry.plain("  note", note);
+        }
         for (row, values) in &table.rows {
             let numbers: Vec<String> = values.iter().map(f64::to_string).collect();
             entry = entry.plain(format!("  {row}"), numbers.join("  "));
