@@ -21,6 +21,9 @@ fn the_example_of_the_design_is_explained() {
           from nccl-tests: doc/PERFORMANCE.md (datasheet)
       so algbw <= 112.5 GB/s, busbw <= 56.25 GB/s
 
+    Limit of all links together, whatever the algorithm: busbw at most 72 GB/s
+      the parts of rank 1 leave over 1 edge of 15.75 GB/s + 1 edge of 56.25 GB/s = 72 GB/s, one for each of 1 of 2 ranks; busbw = 72 GB/s x 1 / 1
+
     How the largest size comes about
       narrowest on the ring: 4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1, for which NCCL 2.30 counts 48.0 GB/s
           from NCCL: src/graph/topo.h, search.cc and tuning.cc (datasheet)
@@ -111,6 +114,9 @@ fn an_algorithm_that_cannot_run_is_named() {
       all-reduce over 4 ranks: per byte of message each GPU sends 2 x 3/4 = 1.5000 bytes
           from nccl-tests: doc/PERFORMANCE.md (datasheet)
       so algbw <= 200 GB/s, busbw <= 300 GB/s
+
+    Limit of all links together, whatever the algorithm: busbw at most 331.5 GB/s
+      4 ranks need 2 x 3 messages between them to add and share each byte, over edges that carry 1326 GB/s; busbw = 1326 GB/s x 3 / (4 x 3)
 
     `--explain` shows the derivation and every source
     [stdout ends]
