@@ -31,6 +31,8 @@ pub(super) struct Ends {
 struct Connection {
     ends: Ends,
     path: Option<PathId>,
+    /// Whether that is another way than the one it would take if nothing had failed.
+    detour: bool,
     sent: u32,
     arrived: u32,
     taken: u32,
@@ -66,6 +68,16 @@ impl Connections {
     /// The path of its messages, once it has been set.
     pub fn path(&self, connection: u32) -> Option<PathId> {
         self.all[connection as usize].path
+    }
+
+    /// Whether its messages go another way than if nothing had failed.
+    pub fn is_detour(&self, connection: u32) -> bool {
+        self.all[connection as usize].detour
+    }
+
+    /// Says so.
+    pub fn set_detour(&mut self, connection: u32, detour: bool) {
+        self.all[connection as usize].detour = detour;
     }
 
     /// Sets the path of its messages.

@@ -217,20 +217,28 @@ impl<'p> Player<'p> {
     }
 
     /// Looks for another way for each connection whose path uses a resource that carries nothing, and for its messages
-    /// that are under way. Connections for which there is no other stay as they are.
+    /// that are under way; connections that had to leave their usual way go back to it. Those for which there is no
+    /// other stay as they are.
     pub fn reroute(&mut self, engine: &mut Engine, router: &mut dyn Router) {
         router.avoid_dead(engine);
+        let any_dead =
+            (0..engine.resources()).any(|index| engine.capacity(ResourceId::new(index)) == Rate::ZERO);
         let dead = |engine: &Engine, path: PathId| {
             engine.uses(path).iter().any(|used| engine.capacity(used.resource) == Rate::ZERO)
         };
         for connection in 0..self.connections.len() {
             let (ends, path) = self.connections.ends(connection);
-            if path.is_some_and(|path| dead(engine, path))
-                && let Some(other) =
-                    router.path(engine, Rank::new(ends.from), Rank::new(ends.to), ends.channel)
+            let failed = path.is_some_and(|path| dead(engine, path));
+            if !failed && !self.connections.is_detour(connection) {
+                continue;
+            }
+            let (from, to) = (Rank::new(ends.from), Rank::new(ends.to));
+            if let Some(other) = router.path(engine, from, to, ends.channel)
                 && !dead(engine, other)
             {
                 self.connections.set_path(connection, other);
+                // While anything is dead nobody knows whether this is the usual way; asking once more does no harm.
+                self.connections.set_detour(connection, any_dead);
             }
         }
         for flight in self.flights.iter().flatten() {
