@@ -7,6 +7,7 @@ mod codes;
 mod commands;
 mod exit;
 mod explain;
+mod gpus;
 mod input;
 mod json;
 mod load;

@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 use std::str::FromStr;
 
-use weft_base::{Bytes, Diagnostic, nearest};
+use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Access, PeerMode};
@@ -12,7 +12,7 @@ use super::Answer;
 use crate::codes::{NO_PREDICTION, NO_SUCH_GPU};
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs, SourceArgs};
-use crate::{json, predict as text, report};
+use crate::{gpus, json, predict as text, report};
 
 /// What should it reach: time and bandwidth of a collective per size, and what bounds it
 ///
@@ -131,31 +131,7 @@ fn chosen(text: &str, topology: &Topology) -> Result<Vec<NodeId>, Failure> {
             None => Err(usage(format!("there are not {count} GPUs"))),
         };
     }
-    let mut found: Vec<NodeId> = Vec::new();
-    for item in text.split(',').map(str::trim) {
-        let numbers = match item.split_once('-') {
-            Some((first, last)) => first.trim().parse().ok().zip(last.trim().parse().ok()),
-            None => item.parse().ok().map(|number: usize| (number, number)),
-        };
-        let nodes = match numbers {
-            Some((first, last)) if first <= last => all.get(first..=last).map(<[NodeId]>::to_vec),
-            Some(_) => None,
-            None => all.iter().find(|node| topology.name(**node) == item).map(|node| vec![*node]),
-        };
-        found.extend(
-            nodes.ok_or_else(|| usage(format!("there is no GPU `{item}`{}", near(item, &all, topology))))?,
-        );
-    }
-    let mut unique = found.clone();
-    unique.sort();
-    unique.dedup();
-    if unique.len() < found.len() { Err(usage("a GPU is named twice".to_owned())) } else { Ok(found) }
-}
-
-fn near(item: &str, all: &[NodeId], topology: &Topology) -> String {
-    let names: Vec<String> = all.iter().map(|node| topology.name(*node)).collect();
-    let near = nearest(item, names.iter().map(String::as_str), 1);
-    near.first().map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+    gpus::listed(text, &all, topology).map_err(usage)
 }
 
 /// Who may access whom, as `topo -p2p` says if it was given.

@@ -10,6 +10,7 @@ use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology};
 
 use super::scenario::{self, Carries, FaultSpec, JobSpec, OnFault, RecoveryName, Scenario};
 use crate::codes::{NO_SUCH_GPU, SCENARIO, UNPLAYABLE};
+use crate::gpus;
 
 /// Ranks up to which a plan is proved before it is played.
 const MOST_PROVED: u32 = 64;
@@ -245,7 +246,7 @@ impl Context<'_> {
         Ok(found)
     }
 
-    /// `all`, or numbers and ranges with commas between.
+    /// `all`, or a list.
     fn gpus(&self, text: &toml::Spanned<String>) -> Result<Vec<NodeId>, Diagnostic> {
         let all: Vec<NodeId> = self.topology.of_kind(NodeKind::Gpu).collect();
         if text.get_ref().trim() == "all" {
@@ -255,22 +256,7 @@ impl Context<'_> {
             let hint = format!("the cluster has {} GPUs, 0 to {}", all.len(), all.len().saturating_sub(1));
             Diagnostic::error(NO_SUCH_GPU, message).hint(hint).at(self.place(text))
         };
-        let mut gpus = Vec::new();
-        for item in text.get_ref().split(',').map(str::trim) {
-            let range = match item.split_once('-') {
-                Some((first, last)) => {
-                    first.trim().parse::<usize>().ok().zip(last.trim().parse::<usize>().ok())
-                }
-                None => item.parse().ok().map(|number: usize| (number, number)),
-            };
-            let found =
-                range.filter(|(first, last)| first <= last).and_then(|(first, last)| all.get(first..=last));
-            gpus.extend(found.ok_or_else(|| wrong(format!("there is no GPU `{item}`")))?);
-        }
-        let mut unique = gpus.clone();
-        unique.sort_unstable();
-        unique.dedup();
-        if unique.len() < gpus.len() { Err(wrong("a GPU is named twice".to_owned())) } else { Ok(gpus) }
+        gpus::listed(text.get_ref(), &all, self.topology).map_err(wrong)
     }
 
     /// The change of a fault, and its end.
