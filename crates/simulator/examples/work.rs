@@ -23,22 +23,18 @@ fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [work, gpus] = words.as_slice() else { return Err(USAGE.into()) };
     let gpus: usize = gpus.parse()?;
+    // It outlives the measurement, as the peer's does.
+    let (mut fabric, mut draws) = (Fabric::leaves(gpus), Draws(1));
     let (flows, end) = match work.as_str() {
         "ring" => played(Fabric::leaves(gpus))?,
         "ring-slow" => played(Fabric::slow(gpus))?,
         "ring-fat-tree" => played(Fabric::fat_tree(gpus))?,
         "ring-folded" => folded(Fabric::leaves(gpus))?,
         "ring-folded-slow" => folded(Fabric::slow(gpus))?,
-        "ring-perturbed" => {
-            let mut draws = Draws(1);
-            ring(Fabric::leaves(gpus), move |_| perturbed(GIB / gpus as u64, draws.next()))
-        }
-        "a2a" => all_to_all(Fabric::leaves(gpus), || 1 << 26),
-        "a2ar" => {
-            let mut draws = Draws(1);
-            all_to_all(Fabric::leaves(gpus), move || (1 << 25) + (((1 << 26) * draws.next()) >> 31))
-        }
-        "shuffle" => shuffle(Fabric::leaves(gpus)),
+        "ring-perturbed" => ring(&mut fabric, |_| perturbed(GIB / gpus as u64, draws.next())),
+        "a2a" => all_to_all(&mut fabric, || 1 << 26),
+        "a2ar" => all_to_all(&mut fabric, || (1 << 25) + (((1 << 26) * draws.next()) >> 31)),
+        "shuffle" => shuffle(&mut fabric, draws),
         other => return Err(format!("`{other}` is no work: {USAGE}").into()),
     };
     println!(
@@ -196,7 +192,7 @@ fn folded(mut fabric: Fabric) -> Outcome<(usize, Span)> {
 }
 
 /// 2(N - 1) steps; flow (s, i -> i + 1) starts when (s - 1, i - 1 -> i) and (s - 1, i -> i + 1) have ended.
-fn ring(mut fabric: Fabric, mut bytes: impl FnMut(usize) -> u64) -> (usize, Span) {
+fn ring(fabric: &mut Fabric, mut bytes: impl FnMut(usize) -> u64) -> (usize, Span) {
     let (gpus, steps) = (fabric.wires.gpus, 2 * (fabric.wires.gpus - 1));
     let paths: Vec<PathId> = (0..gpus).map(|gpu| fabric.path(gpu, (gpu + 1) % gpus)).collect();
     let sizes: Vec<u64> = (0..gpus * steps).map(&mut bytes).collect();
@@ -226,7 +222,7 @@ fn ring(mut fabric: Fabric, mut bytes: impl FnMut(usize) -> u64) -> (usize, Span
 }
 
 /// All pairs at once.
-fn all_to_all(mut fabric: Fabric, mut bytes: impl FnMut() -> u64) -> (usize, Span) {
+fn all_to_all(fabric: &mut Fabric, mut bytes: impl FnMut() -> u64) -> (usize, Span) {
     let gpus = fabric.wires.gpus;
     for from in 0..gpus {
         for to in (0..gpus).filter(|to| *to != from) {
@@ -240,8 +236,8 @@ fn all_to_all(mut fabric: Fabric, mut bytes: impl FnMut() -> u64) -> (usize, Spa
 }
 
 /// Each GPU sends to 16 others, one after another.
-fn shuffle(mut fabric: Fabric) -> (usize, Span) {
-    let (gpus, mut draws) = (fabric.wires.gpus, Draws(1));
+fn shuffle(fabric: &mut Fabric, mut draws: Draws) -> (usize, Span) {
+    let gpus = fabric.wires.gpus;
     let mut draw = |below: usize| usize::try_from(draws.next()).unwrap_or(0) % below;
     let mut flows: Vec<Vec<(PathId, u64)>> = Vec::with_capacity(gpus);
     for from in 0..gpus {

@@ -56,8 +56,7 @@ impl Engine {
         }
         let flow = &self.flows[(claim & !ALONE) as usize];
         let path = self.paths.get(flow.path as usize);
-        let mut parts = self.paths.pools(path).iter().zip(self.paths.weights(path));
-        let weight = parts.find(|part| *part.0 == pool).map_or(0.0, |part| *part.1);
+        let weight = self.paths.uses(path).find(|part| part.0 == pool).map_or(0.0, |part| part.1);
         weight * self.rate_alone(flow)
     }
 
@@ -72,8 +71,8 @@ impl Engine {
         let mut carried = vec![0.0; self.pool_of.len()];
         let mut add = |path: usize, bytes: f64| {
             let path = self.paths.get(path);
-            for (pool, weight) in self.paths.pools(path).iter().zip(self.paths.weights(path)) {
-                carried[self.resource_of[*pool as usize] as usize] += bytes * weight;
+            for (pool, weight) in self.paths.uses(path) {
+                carried[self.resource_of[pool as usize] as usize] += bytes * weight;
             }
         };
         for (at, path) in self.paths.all().iter().enumerate() {
@@ -114,16 +113,15 @@ impl Engine {
     /// What a path uses, each resource once.
     pub fn uses(&self, path: PathId) -> Vec<Use> {
         let path = self.paths.get(path.index());
-        let parts = self.paths.pools(path).iter().zip(self.paths.weights(path));
         let resource = |pool: u32| ResourceId::new(self.resource_of[pool as usize] as usize);
-        parts.map(|(pool, weight)| Use { resource: resource(*pool), weight: *weight }).collect()
+        self.paths.uses(path).map(|(pool, weight)| Use { resource: resource(pool), weight }).collect()
     }
 
     /// How long a flow takes on a path that it shares with no other; `None` where that carries nothing.
     pub fn alone(&self, path: PathId, bytes: Bytes) -> Option<Span> {
         let path = self.paths.get(path.index());
-        let parts = self.paths.pools(path).iter().zip(self.paths.weights(path));
-        let rate = parts.map(|(pool, weight)| self.sharing.capacity(*pool) / weight).fold(path.cap, f64::min);
+        let shares = self.paths.uses(path).map(|(pool, weight)| self.sharing.capacity(pool) / weight);
+        let rate = shares.fold(path.cap, f64::min);
         let moving = bytes.as_f64() * (SECOND / rate);
         (rate > 0.0).then(|| Span::picoseconds(path.latency.saturating_add(whole(moving))))
     }

@@ -5,7 +5,7 @@ use weft_base::Time;
 use super::Engine;
 use super::flows::State;
 use super::queue::TIMER;
-use super::sharing::NONE;
+use super::sharing::{Ended, NONE};
 use super::types::{Event, EventKind, ResourceId};
 
 impl Engine {
@@ -75,9 +75,9 @@ impl Engine {
     fn take_shared(&mut self, events: &mut Vec<Event>) {
         let mut ended = std::mem::take(&mut self.ended);
         self.sharing.collect(self.now, &mut ended);
-        for (slot, limit) in &ended {
-            if self.flows[*slot as usize].state == State::Sharing {
-                self.end(*slot, *limit, events);
+        for Ended { flow, limit } in &ended {
+            if self.flows[*flow as usize].state == State::Sharing {
+                self.end(*flow, (*limit != NONE).then_some(*limit), events);
             }
         }
         self.ended = ended;

@@ -95,9 +95,7 @@ impl Engine {
         let flow = &mut self.flows[slot as usize];
         flow.state = State::Sharing;
         let path = self.paths.get(flow.path as usize);
-        let (pools, weights) = (self.paths.pools(path), self.paths.weights(path));
-        let mut uses = pools.iter().copied().zip(weights.iter().copied());
-        self.sharing.arrive(slot, &mut uses, path.cap, left);
+        self.sharing.arrive(slot, &mut self.paths.uses(path), path.cap, left);
     }
 
     /// All pools of a path count one flow more that shares.

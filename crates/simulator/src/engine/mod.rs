@@ -13,6 +13,7 @@ mod paths;
 mod queue;
 mod sharing;
 mod types;
+mod weights;
 
 use weft_base::{Bytes, Rate, Span, Time};
 
@@ -20,7 +21,7 @@ use flows::{Flow, State};
 use numbers::rate_f64;
 use paths::Paths;
 use queue::{Entry, Queue, TIMER};
-use sharing::Sharing;
+use sharing::{Ended, Sharing};
 use types::narrow;
 pub use types::{Event, EventKind, FlowId, PathId, ResourceId, Tag, Use};
 
@@ -36,7 +37,7 @@ pub struct Engine {
     claims: Vec<u32>,
     paths: Paths,
     /// Changes with each change of a capacity.
-    stand: u64,
+    stand: u32,
     flows: Vec<Flow>,
     free_flows: Vec<u32>,
     timers: Vec<Tag>,
@@ -44,7 +45,7 @@ pub struct Engine {
     queue: Queue,
     sharing: Sharing,
     entries: Vec<Entry>,
-    ended: Vec<(u32, Option<u32>)>,
+    ended: Vec<Ended>,
 }
 
 impl Engine {
@@ -74,8 +75,7 @@ impl Engine {
     /// Adds a path. A resource that is named twice counts with the sum of its weights, and one of weight zero not at
     /// all. `cap` bounds each flow by itself.
     pub fn add_path(&mut self, uses: &[Use], latency: Span, cap: Option<Rate>) -> PathId {
-        let parts = Paths::merged(uses, &self.pool_of);
-        PathId::new(self.paths.add(&parts, latency, cap))
+        PathId::new(self.paths.add(uses, &self.pool_of, latency, cap))
     }
 
     /// How many resources there are.
@@ -127,6 +127,10 @@ impl Engine {
     pub fn set_capacity(&mut self, resource: ResourceId, capacity: Rate) {
         let pool = self.pool_of[resource.index()];
         self.stand += 1;
+        if self.stand == paths::NEVER {
+            self.paths.forget();
+            self.stand = 0;
+        }
         self.share(pool);
         self.sharing.set_capacity(pool, rate_f64(capacity));
     }

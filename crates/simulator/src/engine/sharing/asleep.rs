@@ -3,6 +3,7 @@
 //! all-to-all that is most writes: nearly all links between switches sleep.
 
 use super::super::types::narrow;
+use super::members::Item;
 use super::{NONE, PENDING, Sharing};
 
 /// By how much a level is rounded up for pools that sleep, relatively.
@@ -38,9 +39,10 @@ impl Sharing {
         self.facts[at].told = told(level);
         self.updates += here;
         for member in &self.lines[at].members[..here] {
-            for item in self.blocks.of(member.base).iter().filter(|item| self.facts[item.pool()].asleep) {
+            let asleep = |used: &(Item, f64)| self.facts[used.0.pool()].asleep;
+            for (item, weight) in self.blocks.weighted(self.heads[member.flow as usize].base).filter(asleep) {
                 let pool = &mut self.pools[item.pool()];
-                pool.taken += item.weight * (told(level) - known);
+                pool.taken += weight * (told(level) - known);
                 if pool.taken > pool.trigger {
                     pool.trigger = f64::INFINITY;
                     self.sleep.rousing.push(narrow(item.pool()));
@@ -55,7 +57,7 @@ impl Sharing {
         let rates = line.members[line.here..].iter().map(|member| {
             let limit = self.heads[member.flow as usize].limit;
             let rate = if limit < PENDING { self.pools[limit as usize].level } else { 0.0 };
-            (rate * self.blocks.items[member.item as usize].weight, rate)
+            (rate * self.blocks.weight(member.item as usize), rate)
         });
         rates.fold((0.0, 0.0), |(sum, highest), (taken, rate)| (sum + taken, f64::max(highest, rate)))
     }
@@ -89,7 +91,7 @@ impl Sharing {
         }
         for at in 0..self.lines.len() {
             for position in 0..self.lines[at].members.len() {
-                let base = self.lines[at].members[position].base;
+                let base = self.heads[self.lines[at].members[position].flow as usize].base;
                 self.lines[at].members[position].others = self.blocks.others(base, at, &self.facts);
             }
         }
@@ -130,7 +132,7 @@ impl Sharing {
             }
             let known = |member: &super::Member| {
                 let limit = self.heads[member.flow as usize].limit as usize;
-                self.facts[limit].told * self.blocks.items[member.item as usize].weight
+                self.facts[limit].told * self.blocks.weight(member.item as usize)
             };
             let taken = line.members.iter().map(known).sum();
             if taken <= facts.capacity {
@@ -145,12 +147,12 @@ impl Sharing {
     fn introduce(&mut self, at: usize) {
         self.updates += self.lines[at].members.len();
         for position in 0..self.lines[at].members.len() {
-            let member = self.lines[at].members[position];
-            for offset in 0..self.blocks.of(member.base).len() {
-                let item = self.blocks.items[member.base as usize + offset];
+            let base = self.heads[self.lines[at].members[position].flow as usize].base;
+            for offset in 0..self.blocks.of(base).len() {
+                let item = self.blocks.items[base as usize + offset];
                 let place = &mut self.lines[item.pool()].members[item.position()];
                 if place.others[0] != NONE {
-                    place.others = self.blocks.others(member.base, item.pool(), &self.facts);
+                    place.others = self.blocks.others(base, item.pool(), &self.facts);
                 }
             }
         }

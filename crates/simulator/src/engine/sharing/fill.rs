@@ -84,15 +84,15 @@ impl Sharing {
             }
             head.limit = narrow(at);
             ends.push(Reverse((head.target.to_bits(), member.flow)));
-            let mut use_at = member.base as usize;
+            let mut use_at = head.base as usize;
             loop {
-                let item = self.blocks.items[use_at];
+                let (item, own) = (self.blocks.items[use_at], self.blocks.weight(use_at));
                 let (pool, facts) = (&mut self.pools[item.pool()], &mut self.facts[item.pool()]);
                 if item.pool() == at {
-                    weight += item.weight;
+                    weight += own;
                 } else {
-                    pool.taken += item.weight * level;
-                    facts.weight -= item.weight;
+                    pool.taken += own * level;
+                    facts.weight -= own;
                     pool.highest = level;
                     facts.open -= 1;
                     if facts.open == 0 {

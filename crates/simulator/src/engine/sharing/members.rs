@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::super::types::narrow;
+use super::super::weights::Weights;
 use super::{Facts, Head, NONE, PENDING, SINKS, Sharing};
 
 /// Marks the last use of a flow.
@@ -12,8 +13,6 @@ const LAST: u32 = 1 << 31;
 #[derive(Clone, Copy)]
 pub(super) struct Member {
     pub flow: u32,
-    /// Where the uses of the flow begin.
-    pub base: u32,
     /// Where its use of this pool is.
     pub item: u32,
     /// Its other pools that are awake, filled up with sinks, if they are few and all weights are one; else `NONE`.
@@ -29,7 +28,6 @@ pub(super) struct Item {
     marked_pool: u32,
     /// Where the flow stands in the line of the pool.
     position: u32,
-    pub weight: f64,
 }
 
 impl Item {
@@ -48,6 +46,7 @@ impl Item {
 #[derive(Default)]
 pub(super) struct Blocks {
     pub items: Vec<Item>,
+    weights: Weights,
     /// Free blocks by the power of two of their length.
     free: [Vec<u32>; 32],
 }
@@ -58,16 +57,22 @@ impl Blocks {
         let room = uses.len().next_power_of_two();
         let base = self.free[room.trailing_zeros() as usize].pop().unwrap_or_else(|| {
             let base = narrow(self.items.len());
-            self.items.resize(self.items.len() + room, Item { marked_pool: LAST, position: 0, weight: 0.0 });
+            self.items.resize(self.items.len() + room, Item { marked_pool: LAST, position: 0 });
             base
         });
         let (mut at, count) = (base as usize, uses.len());
         for (pool, weight) in uses {
-            self.items[at] = Item { marked_pool: pool, position: 0, weight };
+            self.items[at] = Item { marked_pool: pool, position: 0 };
+            self.weights.set(at, weight);
             at += 1;
         }
         self.items[base as usize + count - 1].marked_pool |= LAST;
         base
+    }
+
+    /// The weight of the use at this place.
+    pub fn weight(&self, at: usize) -> f64 {
+        self.weights.get(at)
     }
 
     /// The uses that begin at `base`.
@@ -77,27 +82,55 @@ impl Blocks {
         &uses[..=last]
     }
 
-    /// The pools of these uses but one and those asleep, as a member holds them.
-    pub fn others(&self, base: u32, pool: usize, facts: &[Facts]) -> [u32; FEW] {
-        let uses = self.of(base);
-        // Equality with one is meant: any other weight takes the general way.
-        #[expect(clippy::float_cmp, reason = "a weight of one is stored as such")]
-        let plain = uses.iter().all(|item| item.weight == 1.0);
-        if uses.len() > FEW + 1 || !plain {
-            return [NONE; FEW];
-        }
-        let mut others = SINKS;
-        let pools =
-            uses.iter().map(|item| item.pool()).filter(|other| *other != pool && !facts[*other].asleep);
-        for (other, place) in pools.zip(&mut others) {
-            *place = narrow(other);
-        }
-        others
+    /// The uses that begin at `base`, with their weights.
+    pub fn weighted(&self, base: u32) -> impl Iterator<Item = (Item, f64)> {
+        (base as usize..).zip(self.of(base)).map(|(at, item)| (*item, self.weight(at)))
     }
 
-    fn release(&mut self, base: u32) {
+    /// The pools of these uses but one and those asleep, as a member holds them.
+    pub fn others(&self, base: u32, pool: usize, facts: &[Facts]) -> [u32; FEW] {
+        self.awake(base, facts).map_or([NONE; FEW], |awake| awake.without(pool))
+    }
+
+    /// The pools of these uses that are awake; `None` if a member cannot hold them.
+    fn awake(&self, base: u32, facts: &[Facts]) -> Option<Awake> {
+        let uses = self.of(base);
+        if uses.len() > FEW + 1 || !self.weights.are_one(base as usize..base as usize + uses.len()) {
+            return None;
+        }
+        let mut awake = Awake { pools: [NONE; FEW + 1], count: 0 };
+        for pool in uses.iter().map(|item| item.pool()).filter(|pool| !facts[*pool].asleep) {
+            awake.pools[awake.count] = narrow(pool);
+            awake.count += 1;
+        }
+        Some(awake)
+    }
+
+    pub fn set_position(&mut self, at: usize, position: usize) {
+        self.items[at].position = narrow(position);
+    }
+
+    pub fn release(&mut self, base: u32) {
         let room = self.of(base).len().next_power_of_two();
         self.free[room.trailing_zeros() as usize].push(base);
+    }
+}
+
+/// The pools of a flow that are awake.
+struct Awake {
+    pools: [u32; FEW + 1],
+    count: usize,
+}
+
+impl Awake {
+    fn without(&self, pool: usize) -> [u32; FEW] {
+        let mut others = SINKS;
+        let mut count = 0;
+        for other in self.pools[..self.count].iter().filter(|other| **other as usize != pool) {
+            others[count] = *other;
+            count += 1;
+        }
+        others
     }
 }
 
@@ -138,19 +171,22 @@ impl Sharing {
     pub(super) fn join(&mut self, flow: u32, now: u64, unlimited: bool) {
         let head = self.heads[flow as usize];
         let (mut at, mut best) = (head.base as usize, (f64::INFINITY, head.base as usize));
+        let awake = self.blocks.awake(head.base, &self.facts);
         loop {
-            let item = self.blocks.items[at];
-            let others = self.blocks.others(head.base, item.pool(), &self.facts);
+            let (item, weight) = (self.blocks.items[at], self.blocks.weight(at));
+            let others = awake.as_ref().map_or([NONE; FEW], |awake| awake.without(item.pool()));
             let (pool, line) = (&mut self.facts[item.pool()], &mut self.lines[item.pool()]);
             self.blocks.items[at].position = narrow(line.members.len());
-            line.members.push(Member { flow, base: head.base, item: narrow(at), others });
-            pool.total += item.weight;
+            line.members.push(Member { flow, item: narrow(at), others });
+            pool.total += weight;
             if !std::mem::replace(&mut pool.listed, true) {
                 self.listed.push(narrow(item.pool()));
             }
-            let share = (pool.capacity - self.pools[item.pool()].taken) / (pool.weight + item.weight);
-            if share < best.0 && !pool.asleep {
-                best = (share, at);
+            if !unlimited && !pool.asleep {
+                let share = (pool.capacity - self.pools[item.pool()].taken) / (pool.weight + weight);
+                if share < best.0 {
+                    best = (share, at);
+                }
             }
             if item.is_last() {
                 break;
@@ -176,7 +212,7 @@ impl Sharing {
         }
         let level = self.pools[limit].level;
         self.come_under(best.1, head.target);
-        self.facts[limit].weight += item.weight;
+        self.facts[limit].weight += self.blocks.weight(best.1);
         self.take_elsewhere(head.base, limit, level, self.facts[limit].told);
         self.mark(narrow(limit));
     }
@@ -189,7 +225,7 @@ impl Sharing {
             if item.pool() != limit {
                 let asleep = self.facts[item.pool()].asleep;
                 let pool = &mut self.pools[item.pool()];
-                pool.taken += item.weight * if asleep { told } else { more };
+                pool.taken += self.blocks.weight(at) * if asleep { told } else { more };
                 pool.highest = pool.highest.max(more);
                 self.mark(narrow(item.pool()));
             }
@@ -230,7 +266,7 @@ impl Sharing {
         let position = self.blocks.items[item].position as usize;
         let left = self.heads[line.members[position].flow as usize].target - line.served;
         self.swap(pool, position, here);
-        self.facts[pool].weight -= self.blocks.items[item].weight;
+        self.facts[pool].weight -= self.blocks.weight(item);
         if here == 0 {
             self.facts[pool].weight = 0.0;
         }
@@ -280,13 +316,12 @@ impl Sharing {
 
     /// One use of a flow ends, of which the pool knows this limit and rate.
     fn leave(&mut self, at: usize, limit: usize, rate: f64, now: u64) {
-        let item = self.blocks.items[at];
-        let pool = item.pool();
+        let (pool, weight) = (self.blocks.items[at].pool(), self.blocks.weight(at));
         if pool == limit {
             self.lines[pool].settle(self.pools[pool].level, now);
             self.go_from_under(at);
         } else {
-            self.pools[pool].taken -= item.weight * rate;
+            self.pools[pool].taken -= weight * rate;
         }
         let last = self.lines[pool].members.len() - 1;
         self.swap(pool, self.blocks.items[at].position as usize, last);
@@ -295,7 +330,7 @@ impl Sharing {
         if line.members.len() == line.here {
             (self.pools[pool].taken, self.pools[pool].highest) = (0.0, 0.0);
         }
-        let rest = self.facts[pool].total - item.weight;
+        let rest = self.facts[pool].total - weight;
         self.facts[pool].total = if line.members.is_empty() { 0.0 } else { rest };
         if pool == limit {
             self.mark_surely(narrow(pool));

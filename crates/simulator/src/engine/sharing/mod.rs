@@ -5,6 +5,7 @@
 //! at which value of that it has got all its bytes. A flow is touched only if what limits it changes.
 
 mod asleep;
+mod bulk;
 mod fill;
 mod members;
 mod relax;
@@ -16,6 +17,7 @@ use super::dues::{Dues, NEVER};
 use super::numbers::{SECOND, seconds, whole};
 use super::types::narrow;
 use asleep::Sleep;
+use bulk::is_bulk;
 use members::{Blocks, FEW, Member};
 
 /// What is the same but for rounding; everything is solved to this.
@@ -86,6 +88,14 @@ struct Head {
     target: f64,
 }
 
+/// A flow all of whose bytes have moved.
+#[derive(Clone, Copy)]
+pub(super) struct Ended {
+    pub flow: u32,
+    /// The pool that limited it; `NONE` if that was its own cap.
+    pub limit: u32,
+}
+
 /// All flows that share, and all pools.
 #[derive(Default)]
 pub(super) struct Sharing {
@@ -101,6 +111,8 @@ pub(super) struct Sharing {
     arrivals: Vec<u32>,
     /// Flows that came or went since the last solution.
     changes: usize,
+    /// So many have gone at once that sums are out of date: the next solution is from scratch.
+    bulk: bool,
     alive: usize,
     /// Updates of `taken` since the last filling from scratch; bounds what rounding can add up to.
     updates: usize,
@@ -169,12 +181,16 @@ impl Sharing {
 
     /// Finds all rates again, if something has come, gone or changed.
     pub fn solve(&mut self, now_ps: u64) {
-        if self.marked.is_empty() && self.arrivals.is_empty() && self.sleep.rousing.is_empty() {
+        let bulk = std::mem::take(&mut self.bulk);
+        if !bulk && self.marked.is_empty() && self.arrivals.is_empty() && self.sleep.rousing.is_empty() {
             return;
         }
         self.dues.grow(self.pools.len());
+        let many = bulk || is_bulk(self.changes, self.alive);
+        if many {
+            self.make_room();
+        }
         let arrivals = std::mem::take(&mut self.arrivals);
-        let many = self.changes > 32 && self.changes * 4 > self.alive;
         for flow in &arrivals {
             if self.heads[*flow as usize].limit == PENDING {
                 self.join(*flow, now_ps, many);
@@ -222,26 +238,22 @@ impl Sharing {
     }
 
     /// Takes out all flows that have ended by `now_ps`, and lists them with what limited them.
-    pub fn collect(&mut self, now_ps: u64, ended: &mut Vec<(u32, Option<u32>)>) {
+    pub fn collect(&mut self, now_ps: u64, ended: &mut Vec<Ended>) {
         ended.clear();
         let mut due = std::mem::take(&mut self.scratch.due);
         self.dues.due(now_ps, &mut due);
         for pool in due.drain(..) {
-            let first = ended.len();
-            let mut next = self.next_end(pool as usize);
-            while next <= now_ps {
-                let flow = self.lines[pool as usize].ends.pop();
-                let limit = (!self.facts[pool as usize].of_cap).then_some(pool);
-                ended.extend(flow.map(|Reverse((_, flow))| (flow, limit)));
-                next = self.next_end(pool as usize);
-            }
+            let next = self.take_ends(pool, now_ps, ended);
             self.dues.set(pool as usize, next);
-            // A flow can stand in the heap twice, if it came back with the target it had left with.
-            for (flow, _) in &ended[first..] {
-                self.remove(*flow, now_ps);
-            }
         }
         self.scratch.due = due;
+        if is_bulk(ended.len(), self.alive) {
+            return self.remove_many(ended);
+        }
+        // A flow can be listed twice, if it came back to a pool with the target it had left with.
+        for end in &*ended {
+            self.remove(end.flow, now_ps);
+        }
     }
 
     /// The bytes per second that a flow has now.

@@ -125,10 +125,10 @@ impl Sharing {
                     crosses |= tell(other, delta);
                 }
             } else {
-                let facts = &self.facts;
-                let awake = |item: &&Item| item.pool() != at && !facts[item.pool()].asleep;
-                for item in self.blocks.of(member.base).iter().filter(awake) {
-                    crosses |= tell(narrow(item.pool()), item.weight * delta);
+                let (facts, heads) = (&self.facts, &self.heads);
+                let awake = |used: &(Item, f64)| used.0.pool() != at && !facts[used.0.pool()].asleep;
+                for (item, weight) in self.blocks.weighted(heads[member.flow as usize].base).filter(awake) {
+                    crosses |= tell(narrow(item.pool()), weight * delta);
                 }
             }
             if crosses {
@@ -164,6 +164,7 @@ impl Sharing {
     /// A flow passes from the pool of one of its uses to that of another, and from one rate to another.
     fn pass(&mut self, from: usize, to: usize, old: f64, new: f64, now: u64) {
         let (giver, taker) = (self.blocks.items[from], self.blocks.items[to]);
+        let (given, takes) = (self.blocks.weight(from), self.blocks.weight(to));
         for pool in [giver.pool(), taker.pool()] {
             self.lines[pool].settle(self.pools[pool].level, now);
         }
@@ -172,11 +173,11 @@ impl Sharing {
         self.take_elsewhere(self.heads[flow as usize].base, taker.pool(), new - old, told);
         // The giver has counted it among those it limits, the taker among the others.
         let left = self.go_from_under(from);
-        self.pools[giver.pool()].taken += giver.weight * old;
+        self.pools[giver.pool()].taken += given * old;
         self.come_under(to, left);
-        self.facts[taker.pool()].weight += taker.weight;
+        self.facts[taker.pool()].weight += takes;
         let (line, pool) = (&self.lines[taker.pool()], &mut self.pools[taker.pool()]);
-        pool.taken -= taker.weight * old;
+        pool.taken -= takes * old;
         if line.here == line.members.len() {
             (pool.taken, pool.highest) = (0.0, 0.0);
         }
@@ -193,7 +194,7 @@ impl Sharing {
         let floor = if line.here == 0 { 0.0 } else { self.tentative(at) * (1.0 + TOLERANCE) };
         for member in &line.members[line.here..] {
             let rate = self.pools[self.heads[member.flow as usize].limit as usize].level;
-            taken += rate * self.blocks.items[member.item as usize].weight;
+            taken += rate * self.blocks.weight(member.item as usize);
             if rate > floor {
                 faster.push((rate, *member));
             } else {
@@ -211,7 +212,7 @@ impl Sharing {
                 highest = highest.max(*rate);
                 break;
             }
-            let own = self.blocks.items[member.item as usize].weight;
+            let own = self.blocks.weight(member.item as usize);
             taken -= own * rate;
             weight += own;
             level = ((capacity - taken) / weight).max(0.0);
@@ -244,7 +245,7 @@ impl Sharing {
         let told = self.facts[at].told - self.facts[giver].told;
         self.take_elsewhere(head.base, at, new - old, told);
         let left = self.go_from_under(from);
-        let weight = self.blocks.items[from].weight;
+        let weight = self.blocks.weight(from);
         let pool = &mut self.pools[giver];
         pool.taken += weight * old;
         pool.highest = pool.highest.max(new);
