@@ -1,6 +1,7 @@
 //! What the ranks of a group do, step by step, as a function of where they sit.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::{Buffer, Groups, Op, Rank, Ranks, Seat, Slice, Window};
 
@@ -15,6 +16,12 @@ pub trait Movement: fmt::Debug + Send + Sync {
     /// What all positions have in common.
     fn symmetry(&self) -> Symmetry {
         Symmetry::None
+    }
+
+    /// Steps that differ in nothing but which blocks they are about: the same operations with the same peers, and as
+    /// many blocks. Who has taken the first of them knows what the others cost.
+    fn alike(&self, _at: &At<'_>) -> Range<u32> {
+        0..0
     }
 
     /// The channel of the rank's messages, where that is not the one of the phase.

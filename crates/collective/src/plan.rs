@@ -130,6 +130,19 @@ pub struct Steps<'p> {
 }
 
 impl Steps<'_> {
+    /// How many steps follow the last one that was given and differ from it in nothing but their blocks.
+    pub fn alike(&self) -> u32 {
+        let Some((at, movement)) = &self.current else { return 0 };
+        let alike = movement.alike(at);
+        let last = self.next.wrapping_sub(1);
+        if alike.contains(&last) { alike.end - self.next } else { 0 }
+    }
+
+    /// Passes over so many of the steps that [`Steps::alike`] counts.
+    pub fn skip_alike(&mut self, count: u32) {
+        self.next += count.min(self.alike());
+    }
+
     /// Adds the operations of the next step to `ops` and gives the channel of its messages; `None` at the end.
     /// A step may have no operation: it is over at once, but counts.
     pub fn next_into(&mut self, ops: &mut Vec<Op>) -> Option<u16> {

@@ -104,7 +104,7 @@ mod testing;
 
 #[cfg(test)]
 mod tests {
-    use super::testing::operations;
+    use super::testing::{alike_steps, calls, operations, terrains};
     use crate::{ALGORITHMS, Call, Rank, Switch, Terrain, algorithm};
 
     #[test]
@@ -115,6 +115,25 @@ mod tests {
             assert!(entry.title().contains(')'), "{}", entry.name());
         }
         assert!(algorithm("ring").is_some() && algorithm("hypercube").is_none());
+    }
+
+    #[test]
+    fn steps_that_are_said_to_be_alike_have_the_same_peers_and_as_many_blocks() {
+        let mut alike = std::collections::BTreeMap::new();
+        for (entry, ranks) in ALGORITHMS.iter().flat_map(|entry| [1, 2, 3, 6, 8].map(|ranks| (*entry, ranks)))
+        {
+            for (terrain, _) in terrains(ranks) {
+                for call in entry.collectives().iter().flat_map(|collective| calls(*collective, ranks)) {
+                    if entry.suits(&call, &terrain).is_ok() {
+                        let count = alike_steps(&entry.plan(&call, &terrain));
+                        *alike.entry(entry.name()).or_insert(0) += count;
+                    }
+                }
+            }
+        }
+        for name in ["ring", "ring-bidirectional", "two-level", "nvls-ring"] {
+            assert!(alike[name] > 100, "{name}: {alike:?}");
+        }
     }
 
     #[test]

@@ -166,3 +166,47 @@ pub fn operations(plan: &Plan, rank: Rank) -> usize {
     }
     ops.len()
 }
+
+/// How many steps a plan says are as the ones before them; fails where one is not.
+pub fn alike_steps(plan: &Plan) -> u32 {
+    let mut count = 0;
+    for (rank, thread) in
+        (0..plan.ranks).flat_map(|rank| (0..plan.threads.len()).map(move |thread| (rank, thread)))
+    {
+        let mut walk = plan.steps(Rank::new(rank), u16::try_from(thread).unwrap());
+        let mut first = Vec::new();
+        while let Some(channel) = walk.next_into(&mut first) {
+            let mut skipped = walk.clone();
+            for _ in 0..walk.alike() {
+                let mut ops = Vec::new();
+                assert_eq!(walk.next_into(&mut ops), Some(channel));
+                assert!(ops.iter().map(outline).eq(first.iter().map(outline)), "{first:?} and {ops:?}");
+                count += 1;
+            }
+            skipped.skip_alike(u32::MAX);
+            first.clear();
+            // Passing over them leads to the same place.
+            let mut after = Vec::new();
+            walk.clone().next_into(&mut after);
+            skipped.next_into(&mut first);
+            assert_eq!(first, after);
+            first.clear();
+        }
+    }
+    count
+}
+
+/// What an operation has in common with those that differ in their blocks only.
+fn outline(op: &Op) -> (u8, Option<Rank>, u32) {
+    match *op {
+        Op::Send { to, from } => (0, Some(to), from.blocks()),
+        Op::Recv { from, into } => (1, Some(from), into.blocks()),
+        Op::RecvReduce { from, into, .. } => (2, Some(from), into.blocks()),
+        Op::Copy { from, .. } => (3, None, from.blocks()),
+        Op::Reduce { from, .. } => (4, None, from.blocks()),
+        Op::Multicast { from, to } => (5, Some(to.first), from.blocks()),
+        Op::Contribute { to, from } => (6, Some(to), from.blocks()),
+        Op::SwitchReduce { of, into, .. } => (7, Some(of.first), into.blocks()),
+        Op::Await { thread, steps } => (8, Some(Rank::new(steps)), u32::from(thread)),
+    }
+}

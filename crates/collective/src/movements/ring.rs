@@ -1,5 +1,7 @@
 //! Around a ring: everyone talks to two neighbours only.
 
+use std::ops::Range;
+
 use super::{Gather, Scatter};
 use crate::movement::At;
 use crate::{Buffer, Movement, Op, Symmetry};
@@ -50,6 +52,10 @@ impl Movement for RingScatter {
         ops.push(Op::RecvReduce { from: at.peer(-sign), local: at.chunk(local, taken), into });
     }
 
+    fn alike(&self, at: &At<'_>) -> Range<u32> {
+        0..at.size() - 1
+    }
+
     fn symmetry(&self) -> Symmetry {
         Symmetry::Rotation
     }
@@ -79,6 +85,11 @@ impl Movement for RingGather {
         ops.push(Op::Send { to: at.peer(sign), from });
         let taken = at.position(-sign * (i64::from(step) + 1));
         ops.push(Op::Recv { from: at.peer(-sign), into: at.chunk(Buffer::Output, taken) });
+    }
+
+    fn alike(&self, at: &At<'_>) -> Range<u32> {
+        // In the first step it may copy its own chunk as well.
+        1..at.size() - 1
     }
 
     fn symmetry(&self) -> Symmetry {

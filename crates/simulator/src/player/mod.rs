@@ -315,16 +315,34 @@ impl<'p> Player<'p> {
 
     /// Goes from step to step until one does not end at once.
     fn walk(&mut self, engine: &mut Engine, router: &mut dyn Router, id: WalkerId) -> Result<(), Impossible> {
-        let mut ops = std::mem::take(&mut self.ops);
         loop {
-            ops.clear();
-            let steps = &mut self.steps[id as usize];
-            let Some(channel) = steps.as_mut().and_then(|steps| steps.next_into(&mut ops)) else {
-                *steps = None;
-                self.ops = ops;
+            if self.walkers[id as usize].alike > 0 {
+                self.repeat(engine, router, id)?;
+            } else if !self.step(engine, router, id)? {
                 self.thread_over(engine, id);
                 return Ok(());
-            };
+            }
+            let walker = &mut self.walkers[id as usize];
+            if walker.open > 0 {
+                return Ok(());
+            }
+            walker.finished += 1;
+            self.tell_waiting(id);
+        }
+    }
+
+    /// Begins the next step; false if there is none.
+    fn step(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        id: WalkerId,
+    ) -> Result<bool, Impossible> {
+        let mut ops = std::mem::take(&mut self.ops);
+        ops.clear();
+        let steps = &mut self.steps[id as usize];
+        let channel = steps.as_mut().and_then(|steps| steps.next_into(&mut ops));
+        if let Some(channel) = channel {
             self.walkers[id as usize].open = u32::try_from(ops.len()).unwrap_or(u32::MAX);
             if let Some(record) = &mut self.record {
                 record.begin(id, engine.now());
@@ -332,14 +350,66 @@ impl<'p> Player<'p> {
             for op in &ops {
                 self.start(engine, router, (id, channel), op)?;
             }
-            let walker = &mut self.walkers[id as usize];
-            if walker.open > 0 {
-                self.ops = ops;
-                return Ok(());
-            }
-            walker.finished += 1;
-            self.tell_waiting(id);
+            self.look_ahead(id, &ops);
+        } else {
+            *steps = None;
         }
+        self.ops = ops;
+        Ok(channel.is_some())
+    }
+
+    /// Notes how many steps to come are as this one, if they are of the kind that can be repeated without asking what
+    /// they consist of.
+    fn look_ahead(&mut self, id: WalkerId, ops: &[Op]) {
+        let [Op::Send { from, .. }, Op::Recv { .. } | Op::RecvReduce { .. }] = ops else { return };
+        let rank = Rank::new(id / self.threads);
+        let even = self.layout(id).filter(|layout| layout.is_even());
+        let Some(bytes) = even.map(|layout| Bytes::new(layout.slice_bytes(rank, from))) else { return };
+        if let Some(steps) = &mut self.steps[id as usize] {
+            let alike = steps.alike();
+            steps.skip_alike(alike);
+            let walker = &mut self.walkers[id as usize];
+            (walker.alike, walker.bytes) = (alike, bytes);
+        }
+    }
+
+    /// Begins a step that is as the last one.
+    fn repeat(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        id: WalkerId,
+    ) -> Result<(), Impossible> {
+        if let Some(record) = &mut self.record {
+            record.begin(id, engine.now());
+        }
+        let walker = &mut self.walkers[id as usize];
+        walker.alike -= 1;
+        walker.open = 2;
+        let (sends, bytes, from) = (walker.sends, walker.bytes, walker.receives.connection);
+        self.send(engine, router, id, sends, bytes)?;
+        if self.connections.ask(from, id) {
+            self.walkers[id as usize].open -= 1;
+        }
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        walker: WalkerId,
+        Last { peer, channel, connection }: Last,
+        bytes: Bytes,
+    ) -> Result<(), Impossible> {
+        let ends = (Rank::new(walker / self.threads), Rank::new(peer), channel);
+        let path = self.path(engine, router, connection, ends)?;
+        let number = self.connections.send(connection);
+        let step = self.walkers[walker as usize].step();
+        let (index, tag) = self.reserve();
+        let flow = engine.start(path, bytes, tag);
+        self.flights[index] = Some(Flight::Message { walker, connection, number, step, bytes, flow });
+        Ok(())
     }
 
     fn start(
@@ -352,15 +422,9 @@ impl<'p> Player<'p> {
         let rank = Rank::new(id / self.threads);
         match *op {
             Op::Send { to, from } => {
-                let connection = self.sending(id, rank, to, channel);
-                let path = self.path(engine, router, connection, (rank, to, channel))?;
                 let bytes = self.bytes(id, rank, &from);
-                let number = self.connections.send(connection);
-                let step = self.walkers[id as usize].step();
-                let (index, tag) = self.reserve();
-                let flow = engine.start(path, bytes, tag);
-                self.flights[index] =
-                    Some(Flight::Message { walker: id, connection, number, step, bytes, flow });
+                let connection = self.sending(id, rank, to, channel);
+                self.send(engine, router, id, connection, bytes)?;
             }
             Op::Recv { from, .. } | Op::RecvReduce { from, .. } => {
                 let connection = self.receiving(id, from, rank, channel);
@@ -503,14 +567,15 @@ impl<'p> Player<'p> {
     }
 
     /// The connection on which a walker sends, looked up only when the peer is another than the last.
-    fn sending(&mut self, id: WalkerId, rank: Rank, to: Rank, channel: u16) -> u32 {
+    fn sending(&mut self, id: WalkerId, rank: Rank, to: Rank, channel: u16) -> Last {
         let last = self.walkers[id as usize].sends;
         if last.peer == to.get() && last.channel == channel {
-            return last.connection;
+            return last;
         }
         let connection = self.connections.of(Ends { from: rank.get(), to: to.get(), channel });
-        self.walkers[id as usize].sends = Last { peer: to.get(), channel, connection };
-        connection
+        let last = Last { peer: to.get(), channel, connection };
+        self.walkers[id as usize].sends = last;
+        last
     }
 
     fn receiving(&mut self, id: WalkerId, from: Rank, rank: Rank, channel: u16) -> u32 {
@@ -539,9 +604,14 @@ impl<'p> Player<'p> {
     }
 
     fn bytes(&self, id: WalkerId, rank: Rank, slice: &Slice) -> Bytes {
-        match self.stages.get(self.walkers[id as usize].stage as usize) {
-            Some(Prepared::Play(_, layout)) => Bytes::new(layout.slice_bytes(rank, slice)),
-            Some(Prepared::Compute(_)) | None => Bytes::new(0),
+        self.layout(id).map_or(Bytes::ZERO, |layout| Bytes::new(layout.slice_bytes(rank, slice)))
+    }
+
+    /// How the buffers of a walker's stage are cut.
+    fn layout(&self, id: WalkerId) -> Option<&Layout<'p>> {
+        match self.stages.get(self.walkers[id as usize].stage as usize)? {
+            Prepared::Play(_, layout) => Some(layout),
+            Prepared::Compute(_) => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! One rank's walk through one thread of a plan.
 
+use weft_base::Bytes;
+
 /// Position in the player's table: `rank * threads + thread`.
 pub(super) type WalkerId = u32;
 
@@ -15,6 +17,10 @@ pub(super) struct Walker {
     pub before: u32,
     /// The stage.
     pub stage: u32,
+    /// Steps to come that are as the last one: a message out of so many bytes, and one in, over the same connections.
+    pub alike: u32,
+    /// The bytes of that message.
+    pub bytes: Bytes,
     /// The connection over which it sent last.
     pub sends: Last,
     /// The connection from which it received last.
@@ -35,7 +41,8 @@ impl Last {
 
 impl Walker {
     pub fn new() -> Self {
-        Self { open: 0, finished: 0, before: 0, stage: 0, sends: Last::NONE, receives: Last::NONE }
+        let (sends, receives) = (Last::NONE, Last::NONE);
+        Self { open: 0, finished: 0, before: 0, stage: 0, alike: 0, bytes: Bytes::ZERO, sends, receives }
     }
 
     /// Stands before the first step of a stage.

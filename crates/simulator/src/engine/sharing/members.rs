@@ -125,10 +125,9 @@ struct Awake {
 impl Awake {
     fn without(&self, pool: usize) -> [u32; FEW] {
         let mut others = SINKS;
-        let mut count = 0;
-        for other in self.pools[..self.count].iter().filter(|other| **other as usize != pool) {
-            others[count] = *other;
-            count += 1;
+        let awake = self.pools[..self.count].iter().filter(|other| **other as usize != pool);
+        for (other, place) in awake.zip(&mut others) {
+            *place = *other;
         }
         others
     }
