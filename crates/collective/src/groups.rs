@@ -1,5 +1,6 @@
 //! How ranks are put into groups that do the same thing side by side.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::Rank;
@@ -144,6 +145,25 @@ impl Groups {
     }
 }
 
+impl fmt::Display for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let groups = self.len();
+        let plural = if groups == 1 { "" } else { "s" };
+        match &self.0 {
+            Kind::Even { size, stride: 1, ranks } if size == ranks => write!(f, "all {ranks} ranks"),
+            Kind::Even { size, stride: 1, .. } => write!(f, "{groups} group{plural} of {size} neighbours"),
+            Kind::Even { size, stride, .. } => {
+                write!(f, "{groups} group{plural} of {size} ranks, {stride} apart")
+            }
+            Kind::Folded { ranks } => {
+                let kept = ranks.checked_ilog2().map_or(0, |power| 1_u32 << power);
+                write!(f, "{kept} of {ranks} ranks")
+            }
+            Kind::Listed(_) => write!(f, "{groups} group{plural} as listed"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +179,11 @@ mod tests {
         assert_eq!(rails.seat(Rank::new(5)), Some(Seat { group: 1, position: 2, size: 4 }));
         assert_eq!(rails.member(1, 2), Some(Rank::new(5)));
         assert_eq!(rails.member(1, 4), None);
+        let words = [&hosts, &rails, &Groups::all(8), &Groups::folded(11)].map(Groups::to_string);
+        assert_eq!(
+            words,
+            ["4 groups of 2 neighbours", "2 groups of 4 ranks, 2 apart", "all 8 ranks", "8 of 11 ranks"]
+        );
     }
 
     #[test]

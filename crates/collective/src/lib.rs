@@ -22,6 +22,8 @@ mod terrain;
 #[cfg(test)]
 mod terrains;
 pub mod verify;
+mod words;
+mod work;
 
 pub use algorithm::{ALGORITHMS, Algorithm, Shape, Unsuitable, algorithm};
 pub use call::{Call, Counts, DataType, ReduceOp};
@@ -34,3 +36,4 @@ pub use plan::{Phase, Plan, Steps, Window};
 pub use program::{Program, Thread};
 pub use terrain::{Edge, Level, Rank, Switch, Terrain, Vertex};
 pub use verify::{Proof, Violation, verify};
+pub use work::Work;

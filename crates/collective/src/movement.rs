@@ -7,6 +7,9 @@ use crate::{Buffer, Groups, Op, Rank, Ranks, Seat, Slice, Window};
 
 /// A pattern of operations. What a rank does in a step must cost no more than the operations of that step.
 pub trait Movement: fmt::Debug + Send + Sync {
+    /// What it is, in the field's words: `ring reduce-scatter`.
+    fn title(&self) -> &'static str;
+
     /// How many steps the rank at `at` takes.
     fn steps(&self, at: &At<'_>) -> u32;
 

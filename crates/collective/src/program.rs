@@ -72,6 +72,10 @@ impl Program {
 struct Written(Vec<Thread>);
 
 impl Movement for Written {
+    fn title(&self) -> &'static str {
+        "written out rank by rank"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         self.0.get(at.rank.index()).map_or(0, |thread| u32::try_from(thread.steps.len()).unwrap_or(u32::MAX))
     }

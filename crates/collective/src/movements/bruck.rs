@@ -17,6 +17,10 @@ pub struct BruckGather {
 }
 
 impl Movement for BruckGather {
+    fn title(&self) -> &'static str {
+        "Bruck all-gather"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         doublings(at.size()).max(self.data.steps_alone())
     }
@@ -67,6 +71,10 @@ impl BruckExchange {
 }
 
 impl Movement for BruckExchange {
+    fn title(&self) -> &'static str {
+        "Bruck all-to-all"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         // From the input aside, for each bit an exchange and between two of them packing, and into the output.
         (2 * doublings(at.size())).max(1) + 1
@@ -106,6 +114,10 @@ impl Movement for BruckExchange {
 pub struct Dissemination;
 
 impl Movement for Dissemination {
+    fn title(&self) -> &'static str {
+        "dissemination barrier"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         doublings(at.size())
     }

@@ -12,6 +12,10 @@ pub struct DirectScatter {
 }
 
 impl Movement for DirectScatter {
+    fn title(&self) -> &'static str {
+        "full mesh reduce-scatter"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         (at.size() - 1).max(1)
     }
@@ -43,6 +47,10 @@ pub struct DirectGather {
 }
 
 impl Movement for DirectGather {
+    fn title(&self) -> &'static str {
+        "full mesh all-gather"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         if at.size() == 1 { self.data.steps_alone() } else { 1 }
     }

@@ -35,6 +35,13 @@ pub struct Exchange {
 }
 
 impl Movement for Exchange {
+    fn title(&self) -> &'static str {
+        match self.peers {
+            Peers::All => "exchange, all peers at once",
+            Peers::One => "exchange, one peer after the other",
+        }
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         match (self.peers, self.keep) {
             (Peers::One, _) if at.size() > 1 => at.size() - 1,
@@ -84,6 +91,10 @@ pub struct Aside {
 }
 
 impl Movement for Aside {
+    fn title(&self) -> &'static str {
+        "copy aside"
+    }
+
     fn steps(&self, _at: &At<'_>) -> u32 {
         1
     }

@@ -35,6 +35,13 @@ impl Fan {
 }
 
 impl Movement for Fan {
+    fn title(&self) -> &'static str {
+        match self.share {
+            Share::All => "the root sends to each at once",
+            Share::Chunk => "the root scatters, a chunk to each",
+        }
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         let Some(sender) = self.sender(at) else { return 0 };
         u32::from(at.size() > 1 || (self.copies && at.seat.position == sender))
@@ -71,6 +78,10 @@ pub struct Collect {
 }
 
 impl Movement for Collect {
+    fn title(&self) -> &'static str {
+        "each sends to the root, which adds"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         if at.seat.position == self.root { (at.size() - 1).max(1) } else { 1 }
     }
@@ -98,6 +109,10 @@ pub struct SendRecv {
 }
 
 impl Movement for SendRecv {
+    fn title(&self) -> &'static str {
+        "one sends to one"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         u32::from([self.from, self.to].contains(&at.seat.position))
     }

@@ -11,6 +11,10 @@ pub struct Fold {
 }
 
 impl Movement for Fold {
+    fn title(&self) -> &'static str {
+        "one of two gives its input to the other, so that a power of two is left"
+    }
+
     fn steps(&self, _at: &At<'_>) -> u32 {
         1
     }
@@ -29,6 +33,10 @@ impl Movement for Fold {
 pub struct Unfold;
 
 impl Movement for Unfold {
+    fn title(&self) -> &'static str {
+        "the other of two gets the result back"
+    }
+
     fn steps(&self, _at: &At<'_>) -> u32 {
         1
     }

@@ -27,6 +27,10 @@ pub struct PatGather {
 }
 
 impl Movement for PatGather {
+    fn title(&self) -> &'static str {
+        "PAT all-gather"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         doublings(at.size()).max(self.data.steps_alone())
     }
@@ -62,6 +66,10 @@ pub struct PatScatter {
 }
 
 impl Movement for PatScatter {
+    fn title(&self) -> &'static str {
+        "PAT reduce-scatter"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         doublings(at.size()).max(1)
     }

@@ -34,6 +34,13 @@ pub struct RingScatter {
 }
 
 impl Movement for RingScatter {
+    fn title(&self) -> &'static str {
+        match self.direction {
+            Direction::Up => "ring reduce-scatter",
+            Direction::Down => "ring reduce-scatter, the other way around",
+        }
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         (at.size() - 1).max(1)
     }
@@ -71,6 +78,13 @@ pub struct RingGather {
 }
 
 impl Movement for RingGather {
+    fn title(&self) -> &'static str {
+        match self.direction {
+            Direction::Up => "ring all-gather",
+            Direction::Down => "ring all-gather, the other way around",
+        }
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         (at.size() - 1).max(self.data.steps_alone())
     }

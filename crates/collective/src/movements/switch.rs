@@ -12,6 +12,10 @@ pub struct SwitchScatter {
 }
 
 impl Movement for SwitchScatter {
+    fn title(&self) -> &'static str {
+        "in-switch reduce-scatter"
+    }
+
     fn steps(&self, _at: &At<'_>) -> u32 {
         1
     }
@@ -35,6 +39,10 @@ pub struct SwitchGather {
 }
 
 impl Movement for SwitchGather {
+    fn title(&self) -> &'static str {
+        "multicast all-gather"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         if at.size() == 1 { self.data.steps_alone() } else { 1 }
     }
@@ -59,6 +67,10 @@ pub struct SwitchSpread {
 }
 
 impl Movement for SwitchSpread {
+    fn title(&self) -> &'static str {
+        "multicast from the root"
+    }
+
     fn steps(&self, _at: &At<'_>) -> u32 {
         1
     }
@@ -87,6 +99,10 @@ pub struct SwitchCollect {
 }
 
 impl Movement for SwitchCollect {
+    fn title(&self) -> &'static str {
+        "in-switch reduce to the root"
+    }
+
     fn steps(&self, _at: &At<'_>) -> u32 {
         1
     }

@@ -124,6 +124,14 @@ impl TreeUp {
 }
 
 impl Movement for TreeUp {
+    fn title(&self) -> &'static str {
+        match self.tree {
+            Tree::Chain(_) => "reduce along a chain",
+            Tree::First => "reduce up the first binary tree",
+            Tree::Second => "reduce up the second binary tree",
+        }
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         let kin = self.tree.kin(at, self.root);
         match kin.children() {
@@ -225,6 +233,14 @@ impl TreeDown {
 }
 
 impl Movement for TreeDown {
+    fn title(&self) -> &'static str {
+        match self.tree {
+            Tree::Chain(_) => "broadcast along a chain",
+            Tree::First => "broadcast down the first binary tree",
+            Tree::Second => "broadcast down the second binary tree",
+        }
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         if at.size() == 1 {
             return if self.reached == Reached::Copies { self.chunks } else { 0 };

@@ -44,6 +44,10 @@ pub struct HalvingScatter {
 }
 
 impl Movement for HalvingScatter {
+    fn title(&self) -> &'static str {
+        "recursive halving reduce-scatter"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         powers(at).max(1)
     }
@@ -75,6 +79,10 @@ pub struct DoublingGather {
 }
 
 impl Movement for DoublingGather {
+    fn title(&self) -> &'static str {
+        "recursive doubling all-gather"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         powers(at).max(self.data.steps_alone())
     }
@@ -114,6 +122,10 @@ impl RootGather {
 }
 
 impl Movement for RootGather {
+    fn title(&self) -> &'static str {
+        "binomial tree gather to the root"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         if at.seat.position == self.root { powers(at).max(1) } else { self.giving(at) }
     }
@@ -169,6 +181,10 @@ impl Doubling {
 }
 
 impl Movement for Doubling {
+    fn title(&self) -> &'static str {
+        "recursive doubling all-reduce"
+    }
+
     fn steps(&self, at: &At<'_>) -> u32 {
         if at.size() == 1 { 1 } else { powers(at) + u32::from(self.ends_by_copy(at)) }
     }
