@@ -93,6 +93,20 @@ pub const NO_SUCH_GPU: Code = Code {
         a list of them (`0,2,4-6`, or names of the input such as `GPU0,GPU1`).",
 };
 
+/// An algorithm by a name that none has.
+pub const NO_SUCH_ALGORITHM: Code = Code {
+    name: "no-such-algorithm",
+    explanation: "`--algorithm` names an algorithm that there is not. `weft show --list algorithms` lists them; \
+        `weft plan` shows which of them suit a collective on a machine.",
+};
+
+/// A plan that a runtime's format cannot hold.
+pub const NOT_WRITTEN: Code = Code {
+    name: "not-written",
+    explanation: "A plan is right, but cannot be written for MSCCL: its format has no sums and copies in switches, holds 256 \
+        steps of a thread block, and knows neither barriers nor single sends. Another algorithm or fewer chunks may fit.",
+};
+
 /// A term that nothing in the catalogue or the codes matches.
 pub const NOTHING_TO_EXPLAIN: Code = Code {
     name: "nothing-to-explain",
@@ -115,6 +129,8 @@ pub const CODES: &[Code] = &[
     NO_MACHINE,
     NO_PREDICTION,
     NO_SUCH_GPU,
+    NO_SUCH_ALGORITHM,
+    NOT_WRITTEN,
     NOTHING_TO_EXPLAIN,
 ];
 

@@ -3,6 +3,7 @@
 //! The only crate that prints, reads files and looks at the environment. Commands are one file each in
 //! [`commands`]; their doc comments are the help, the completions and the man page.
 
+mod arguments;
 mod codes;
 mod commands;
 mod exit;
@@ -14,6 +15,7 @@ mod load;
 mod names;
 mod output;
 mod pairs;
+mod plan;
 mod predict;
 mod report;
 mod show;

@@ -143,6 +143,39 @@ fn predictions_hold_to_the_schema() {
 }
 
 #[test]
+fn plans_hold_to_the_schema() {
+    let all = weft_collective::Collective::ALL;
+    for name in all.map(weft_collective::Collective::name) {
+        let args = ["plan", "dgx-h100", "--gpus", "4", "-c", name, "--size", "1MiB", "--format", "json"];
+        let document = checked("plan.json", &stdout(&args));
+        let compared =
+            document["plans"].as_array().unwrap().len() + document["unsuited"].as_array().unwrap().len();
+        assert_eq!(compared, weft_collective::ALGORITHMS.len(), "{name}");
+    }
+    for algorithm in ["synthesised", "nvls", "double-binary-tree"] {
+        let args = [
+            "plan",
+            "dgx-h100",
+            "--size",
+            "1MiB",
+            "--algorithm",
+            algorithm,
+            "--rank",
+            "3",
+            "--format",
+            "json",
+        ];
+        let document = checked("plan.json", &stdout(&args));
+        assert_eq!(document["plans"][0]["rank"]["rank"], 3);
+    }
+    let file = "examples/formats/msccl-algorithm/all-pairs.xml";
+    checked("plan.json", &stdout(&["plan", file, "--on", "dgx-h100", "--format", "json"]));
+    let output = run(&["plan", "dgx-h100", "--algorithm", "rings", "--format", "json"], b"");
+    let document = checked("plan.json", &String::from_utf8(output.stdout).unwrap());
+    assert_eq!(document["diagnostics"][0]["code"], "no-such-algorithm");
+}
+
+#[test]
 fn simulations_hold_to_the_schema() {
     for name in ["slow-nic", "two-jobs", "flapping-link"] {
         let file = format!("examples/scenarios/{name}.toml");

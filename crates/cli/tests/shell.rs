@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use common::{refused, stdout, weft};
 
-const COMMANDS: [&str; 8] =
-    ["show", "predict", "simulate", "validate", "convert", "explain", "completions", "man"];
+const COMMANDS: [&str; 9] =
+    ["show", "predict", "plan", "simulate", "validate", "convert", "explain", "completions", "man"];
 
 #[test]
 fn alone_it_shows_the_questions() {
@@ -16,6 +16,7 @@ fn alone_it_shows_the_questions() {
 
       What is my machine, really?                            nvidia-smi topo -m | weft show -
       What should it reach, and what limits it?              weft predict dgx-a100 --collective all-reduce
+      Which algorithms suit, and what does each do?          weft plan dgx-h100 --collective all-reduce
       What will a cluster do, and what does a fault cost?    weft simulate examples/scenarios/slow-nic.toml
       How well does the model agree with what was measured?  weft validate ../shared/measured
       Where does a number come from?                         weft explain a100-sxm4-80gb
@@ -32,6 +33,7 @@ fn alone_it_shows_the_questions() {
 #[test]
 fn the_examples_of_the_questions_work() {
     stdout(&["predict", "dgx-a100", "--collective", "all-reduce"]);
+    stdout(&["plan", "dgx-h100", "--collective", "all-reduce"]);
     stdout(&["explain", "a100-sxm4-80gb"]);
     stdout(&["show", "8 h100-sxm5-80gb @ nvswitch3(4) + 8 cx7 @ pcie5x16"]);
 }

@@ -6,6 +6,7 @@ mod convert;
 mod explain;
 mod gather;
 mod man;
+mod plan;
 mod predict;
 mod questions;
 mod show;
@@ -30,6 +31,7 @@ pub struct Cli {
 enum Command {
     Show(show::Args),
     Predict(predict::Args),
+    Plan(plan::Args),
     Simulate(simulate::Args),
     Validate(validate::Args),
     Check(check::Args),
@@ -73,6 +75,7 @@ pub fn run(cli: Cli) -> Exit {
         None => Ok(Answer::text(questions::text())),
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
+        Some(Command::Plan(args)) => plan::run(&args, catalogue()),
         Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Check(args)) => check::run(&args, catalogue()),

@@ -6,13 +6,14 @@ use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Access, PeerMode};
 use weft_predictor::{Algorithm, PREDICTED, PeerAccess, PredictError, Request, predict};
-use weft_topology::{NodeId, NodeKind, Topology};
+use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
-use crate::codes::{NO_PREDICTION, NO_SUCH_GPU};
+use crate::arguments::{chosen_gpus, collective};
+use crate::codes::NO_PREDICTION;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs, SourceArgs};
-use crate::{gpus, json, predict as text, report};
+use crate::{json, predict as text, report};
 
 /// What should it reach: time and bandwidth of a collective per size, and what bounds it
 ///
@@ -23,7 +24,7 @@ pub struct Args {
     #[command(flatten)]
     machine: SourceArgs,
     /// all-reduce, all-gather, reduce-scatter, broadcast or send-recv
-    #[arg(long, value_name = "NAME", default_value = "all-reduce", value_parser = collective)]
+    #[arg(long, value_name = "NAME", default_value = "all-reduce", value_parser = predicted)]
     collective: Collective,
     /// A message size with its unit, such as `256MiB`; may be given several times [default: 8 B to 8 GiB]
     #[arg(long = "size", value_name = "SIZE", value_parser = Bytes::from_str)]
@@ -71,11 +72,8 @@ impl From<AlgorithmName> for Algorithm {
     }
 }
 
-fn collective(text: &str) -> Result<Collective, String> {
-    Collective::from_name(text).ok_or_else(|| match Collective::near(text).first() {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the collectives are {}", PREDICTED.map(Collective::name).join(", ")),
-    })
+fn predicted(text: &str) -> Result<Collective, String> {
+    collective(text, &PREDICTED)
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
@@ -102,7 +100,7 @@ fn answer(
     if !args.sizes.is_empty() {
         request.sizes.clone_from(&args.sizes);
     }
-    request.gpus = args.gpus.as_deref().map(|text| chosen(text, &loaded.topology)).transpose()?;
+    request.gpus = args.gpus.as_deref().map(|text| chosen_gpus(text, &loaded.topology)).transpose()?;
     request.algorithm = args.algorithm.map(Algorithm::from);
     request.access = access(&loaded, catalogue);
     let prediction = predict(&loaded.topology, catalogue, &request)
@@ -115,23 +113,6 @@ fn answer(
     let talk = report::findings(&diagnostics, &loaded.sources);
     let text = text::text(&prediction, &loaded, args.explain, catalogue);
     Ok(Answer { text, talk, plain: false, ..Answer::default() })
-}
-
-/// The GPUs that `text` names: a count, or a list of numbers, ranges and names of the input.
-fn chosen(text: &str, topology: &Topology) -> Result<Vec<NodeId>, Failure> {
-    let all: Vec<NodeId> = topology.of_kind(NodeKind::Gpu).collect();
-    let usage = |message: String| {
-        let hint = format!("the machine has {} GPUs, 0 to {}", all.len(), all.len().saturating_sub(1));
-        let why = Diagnostic::error(NO_SUCH_GPU, message).hint(hint);
-        Failure::new(Exit::Usage, format!("choose the GPUs `{text}`"), why)
-    };
-    if let Ok(count) = text.trim().parse::<usize>() {
-        return match all.get(..count) {
-            Some(first) => Ok(first.to_vec()),
-            None => Err(usage(format!("there are not {count} GPUs"))),
-        };
-    }
-    gpus::listed(text, &all, topology).map_err(usage)
 }
 
 /// Who may access whom, as `topo -p2p` says if it was given.

@@ -4,9 +4,10 @@ use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Question, command, example.
-const QUESTIONS: [(&str, &str); 5] = [
+const QUESTIONS: [(&str, &str); 6] = [
     ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
     ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
+    ("Which algorithms suit, and what does each do?", "weft plan dgx-h100 --collective all-reduce"),
     ("What will a cluster do, and what does a fault cost?", "weft simulate examples/scenarios/slow-nic.toml"),
     ("How well does the model agree with what was measured?", "weft validate ../shared/measured"),
     ("Where does a number come from?", "weft explain a100-sxm4-80gb"),

@@ -2,6 +2,7 @@
 
 mod diagnostic;
 mod evidence;
+pub mod plan;
 pub mod predict;
 pub mod show;
 pub mod simulate;

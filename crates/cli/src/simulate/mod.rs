@@ -10,9 +10,9 @@ mod timeline;
 mod trace;
 
 pub use progress::Progress;
-pub use report::{Busy, JobReport, Report};
+pub use report::{Busy, JobReport, Reached, Report};
 pub use run::run;
-pub use setup::{Setup, prepare};
+pub use setup::{JobSetup, Setup, prepare};
 pub use text::text;
 pub use timeline::svg;
 pub use trace::trace;

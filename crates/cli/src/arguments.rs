@@ -1,0 +1,37 @@
+//! Values of options that several commands take.
+
+use weft_base::Diagnostic;
+use weft_collective::Collective;
+use weft_topology::{NodeId, NodeKind, Topology};
+
+use crate::codes::NO_SUCH_GPU;
+use crate::exit::{Exit, Failure};
+use crate::gpus;
+
+/// A collective by its name; `known` are those that the command takes.
+pub fn collective(text: &str, known: &[Collective]) -> Result<Collective, String> {
+    Collective::from_name(text).ok_or_else(|| {
+        if let Some(near) = Collective::near(text).first() {
+            return format!("did you mean `{near}`?");
+        }
+        let names: Vec<&str> = known.iter().map(|collective| collective.name()).collect();
+        format!("the collectives are {}", names.join(", "))
+    })
+}
+
+/// The GPUs that `text` names: a count, or a list of numbers, ranges and names of the input.
+pub fn chosen_gpus(text: &str, topology: &Topology) -> Result<Vec<NodeId>, Failure> {
+    let all: Vec<NodeId> = topology.of_kind(NodeKind::Gpu).collect();
+    let usage = |message: String| {
+        let hint = format!("the machine has {} GPUs, 0 to {}", all.len(), all.len().saturating_sub(1));
+        let why = Diagnostic::error(NO_SUCH_GPU, message).hint(hint);
+        Failure::new(Exit::Usage, format!("choose the GPUs `{text}`"), why)
+    };
+    if let Ok(count) = text.trim().parse::<usize>() {
+        return match all.get(..count) {
+            Some(first) => Ok(first.to_vec()),
+            None => Err(usage(format!("there are not {count} GPUs"))),
+        };
+    }
+    gpus::listed(text, &all, topology).map_err(usage)
+}
