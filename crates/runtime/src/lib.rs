@@ -1,0 +1,13 @@
+//! Plays plans with real data: one rank's part at a time, over byte streams to the other ranks.
+//!
+//! A [`Script`] is what one rank does of a plan, written out in bytes. A [`Player`] goes through it as far as its
+//! [`Ports`] let it, without waiting and without any I/O of its own; a transport implements [`Ports`] and knows how to
+//! wait.
+
+mod element;
+mod fault;
+mod ports;
+
+pub use element::{Element, Reduction};
+pub use fault::Fault;
+pub use ports::{Announced, Port, Ports, Transport};

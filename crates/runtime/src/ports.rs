@@ -1,0 +1,64 @@
+//! What a transport is to a player: streams of bytes that never wait.
+
+use weft_collective::Rank;
+
+use crate::Fault;
+
+/// A peer on a channel. From it and to it there is one stream each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port {
+    /// Who is at the other end.
+    pub peer: Rank,
+    /// Streams of different channels do not wait for each other.
+    pub channel: u16,
+}
+
+/// Streams of bytes between this rank and others. Both ends know from the plan which messages come, in which order and
+/// how long they are, so that streams carry no headers.
+///
+/// A message may be given and taken in pieces, and a piece in parts; both ends may cut it differently. At the end of
+/// each message a transport may leave a gap, so that messages begin where suits it.
+pub trait Ports {
+    /// Goes on with a piece of the present message to a peer, of which `done` bytes are over; gives how many are over
+    /// now. A byte is over once the piece may change without harm. `end` says that no piece of the message follows.
+    ///
+    /// The same piece is given again until all of it is over, and no other to the same port in between. An empty piece
+    /// that ends a message is given once.
+    fn push(&mut self, port: Port, piece: &[u8], done: usize, end: bool) -> Result<usize, Fault>;
+
+    /// Takes what has come of the present message from a peer, at most `want` bytes, and gives how many it was. `take`
+    /// is called with consecutive parts whose lengths are multiples of `unit` bytes, as `want` is. `end` says that the
+    /// message ends with the last of the bytes that are wanted.
+    fn pull(
+        &mut self,
+        port: Port,
+        want: usize,
+        unit: usize,
+        end: bool,
+        take: impl FnMut(&[u8]),
+    ) -> Result<usize, Fault>;
+}
+
+/// What a rank is about to do, by which ranks that do something else are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Announced<'a> {
+    /// The same for all ranks that make the same call with the same plan, and almost surely no other.
+    pub signature: u64,
+    /// The call as a person reads it: `all-reduce of 1,024 float by ring, sum`.
+    pub text: &'a str,
+}
+
+/// Ports that know how to wait.
+pub trait Transport: Ports {
+    /// This rank begins a call. All messages up to the next one belong to it; those that come from a rank that has
+    /// announced something else are refused with [`Fault::Differs`].
+    fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault>;
+
+    /// Nothing has moved in so many `rounds` in a row, and these ports are waited for. Waits a little: at first so
+    /// that what comes at once is seen at once, later without taking processor time from others. Fails with the rank
+    /// that is to blame once nothing has moved for the deadline that the transport was given.
+    fn wait(&mut self, rounds: u32, on: &[Port]) -> Result<(), Fault>;
+
+    /// Tells the others that this rank gives up, and why. Nothing can be done with the transport afterwards.
+    fn abandon(&mut self, fault: &Fault);
+}
