@@ -178,6 +178,11 @@ impl Topology {
             .map(move |(offset, link)| (LinkId::at(start + offset), link))
     }
 
+    /// The index of the first half-link that begins at `node`.
+    pub(crate) fn first_link(&self, node: NodeId) -> usize {
+        self.first[node.index()] as usize
+    }
+
     /// A kind of link.
     pub fn kind(&self, id: KindId) -> &Kind {
         &self.kinds[id.index()]

@@ -9,6 +9,7 @@ mod alternatives;
 mod distance;
 
 use std::cmp::min;
+use std::collections::BTreeSet;
 
 use crate::graph::{LinkId, NodeId, NodeKind, Topology};
 use distance::Distances;
@@ -39,11 +40,22 @@ pub enum Pick {
     DimensionOrder,
 }
 
+/// How a message that takes all shortest ways at once is parted at a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Spread {
+    /// Every cable gets as much (packet spraying).
+    Evenly,
+    /// Every link gets as much as it can carry (adaptive routing, settled).
+    ByCapacity,
+}
+
 /// Shortest ways between the NICs of a topology. Network links and switches alone count: a way leads through no
 /// other NIC.
 #[derive(Debug)]
 pub struct NetworkPaths<'t> {
     topology: &'t Topology,
+    /// Links that no way takes, in both directions.
+    dead: BTreeSet<LinkId>,
     distances: Distances,
     /// Of each NIC in the order of leaves and of the links on each; of other nodes 0.
     position: Vec<u32>,
@@ -56,10 +68,18 @@ pub struct NetworkPaths<'t> {
 impl<'t> NetworkPaths<'t> {
     /// Looks over the network once; costs time and memory linear in its links.
     pub fn new(topology: &'t Topology) -> Self {
-        let distances = Distances::new(topology);
+        Self::avoiding(topology, [])
+    }
+
+    /// The same where some links are dead. A link that is dead in one direction is so in both: links train, and
+    /// are taken down, as a whole.
+    pub fn avoiding(topology: &'t Topology, dead: impl IntoIterator<Item = LinkId>) -> Self {
+        let dead: BTreeSet<LinkId> =
+            dead.into_iter().flat_map(|link| [link, topology.link(link).twin]).collect();
+        let distances = Distances::new(topology, &dead);
         let (position, planes) = positions(topology);
         let divisors = distances.divisors(topology, planes);
-        Self { topology, distances, position, divisors, hops: Vec::new() }
+        Self { topology, dead, distances, position, divisors, hops: Vec::new() }
     }
 
     /// Links of a shortest way; `None` where there is none. 0 from a NIC to itself.
@@ -110,16 +130,16 @@ impl<'t> NetworkPaths<'t> {
         alternatives::count(self, from, to)
     }
 
-    /// What share of a message goes over each link where every switch deals packets out evenly over the cables of
-    /// all shortest ways (spraying). The shares of each step add up to 1; there are none where there is no way.
-    pub fn shares(&mut self, from: NodeId, to: NodeId) -> Vec<(LinkId, f64)> {
-        alternatives::shares(self, from, to)
+    /// What share of a message goes over each link where every switch deals it out over all shortest ways. The shares
+    /// of each step add up to 1; there are none where there is no way.
+    pub fn shares(&mut self, from: NodeId, to: NodeId, spread: Spread) -> Vec<(LinkId, f64)> {
+        alternatives::shares(self, from, to, spread)
     }
 
     /// The network ports of a NIC: links to switches, with the switches.
     fn ports(&self, nic: NodeId) -> Vec<(LinkId, NodeId)> {
         let links = self.topology.links_from(nic).map(|(id, link)| (id, link.to));
-        links.filter(|(_, end)| self.distances.is_switch(*end)).collect()
+        links.filter(|(id, end)| self.distances.is_switch(*end) && !self.dead.contains(id)).collect()
     }
 
     fn find_hops(&mut self, at: NodeId, to: NodeId) {

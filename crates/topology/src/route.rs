@@ -34,14 +34,34 @@ pub struct Route {
 /// The route that GPU traffic takes: GPU-fabric links alone where they lead there, else PCIe, coherent and
 /// socket links; through no other GPU, NIC or memory. `None` where there is none, or `from` is `to`.
 pub fn route(topology: &Topology, from: NodeId, to: NodeId) -> Option<Route> {
+    within_host(topology, from, to).or_else(|| shortest(topology, from, to, any, Passing::NicsAndSwitches))
+}
+
+/// The same without network switches: NICs that are cabled to each other alone join hosts.
+pub(crate) fn route_inside(topology: &Topology, from: NodeId, to: NodeId) -> Option<Route> {
+    within_host(topology, from, to).or_else(|| shortest(topology, from, to, any, Passing::Nics))
+}
+
+fn within_host(topology: &Topology, from: NodeId, to: NodeId) -> Option<Route> {
     let fabric = |family| family == LinkFamily::GpuFabric;
-    let host = |family| {
-        matches!(family, LinkFamily::Pcie | LinkFamily::OnPackage | LinkFamily::Socket | LinkFamily::Coherent)
-    };
-    let network = |family| host(family) || family == LinkFamily::Network;
-    shortest(topology, from, to, fabric, false)
-        .or_else(|| shortest(topology, from, to, host, false))
-        .or_else(|| shortest(topology, from, to, network, true))
+    shortest(topology, from, to, fabric, Passing::Neither)
+        .or_else(|| shortest(topology, from, to, host, Passing::Neither))
+}
+
+fn host(family: LinkFamily) -> bool {
+    matches!(family, LinkFamily::Pcie | LinkFamily::OnPackage | LinkFamily::Socket | LinkFamily::Coherent)
+}
+
+fn any(family: LinkFamily) -> bool {
+    host(family) || family == LinkFamily::Network
+}
+
+/// What of a network a way may pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Passing {
+    Neither,
+    Nics,
+    NicsAndSwitches,
 }
 
 /// All shortest ways within the families that `allowed` admits, taken together.
@@ -50,16 +70,13 @@ fn shortest(
     from: NodeId,
     to: NodeId,
     allowed: impl Fn(LinkFamily) -> bool,
-    through_nics: bool,
+    passing: Passing,
 ) -> Option<Route> {
     let passable = |node: NodeId| match topology.node(node).kind {
         NodeKind::Gpu | NodeKind::Memory => false,
-        NodeKind::Nic => through_nics,
-        NodeKind::Cpu
-        | NodeKind::HostBridge
-        | NodeKind::PcieSwitch
-        | NodeKind::GpuSwitch
-        | NodeKind::NetworkSwitch => true,
+        NodeKind::Nic => passing != Passing::Neither,
+        NodeKind::NetworkSwitch => passing == Passing::NicsAndSwitches,
+        NodeKind::Cpu | NodeKind::HostBridge | NodeKind::PcieSwitch | NodeKind::GpuSwitch => true,
     };
     let ending = ending(topology, to, &allowed, &passable);
     let mut near = None;

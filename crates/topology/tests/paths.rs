@@ -10,7 +10,9 @@ use petgraph::algo::{all_simple_paths, dijkstra};
 use petgraph::graph::{DiGraph, NodeIndex};
 use proptest::prelude::*;
 use weft_catalogue::LinkFamily;
-use weft_topology::{Cable, Health, Link, LinkId, NetworkPaths, NodeId, NodeKind, Overlay, Pick, Topology};
+use weft_topology::{
+    Cable, Health, Link, LinkId, NetworkPaths, NodeId, NodeKind, Overlay, Pick, Spread, Topology,
+};
 
 fn small(hosts: u32, nics: u16, network: &str) -> Topology {
     topology(&format!("{hosts} x 1 h100-pcie + {nics} cx7 @ {network}"))
@@ -95,8 +97,9 @@ proptest! {
         let links: Vec<LinkId> =
             built.links().filter(|(_, link)| is_network(&built, link)).map(|(id, _)| id).collect();
         let mut overlay = Overlay::default();
-        for link in broken {
-            overlay.set_both(&built, *link.get(&links), Health::up(0));
+        let broken: Vec<LinkId> = broken.into_iter().map(|link| *link.get(&links)).collect();
+        for link in &broken {
+            overlay.set_both(&built, *link, Health::up(0));
         }
         let fabric = overlay.applied(&built);
         let all_nics = joined(&built);
@@ -117,8 +120,15 @@ proptest! {
                 prop_assert!(expected.contains(&links));
             }
         }
+        // Those that avoid the broken links on the whole fabric are the same ways.
+        let ends = |topology: &Topology, ways: Vec<Vec<LinkId>>| -> Vec<Vec<NodeId>> {
+            ways.into_iter().map(|way| way.into_iter().map(|link| topology.link(link).to).collect()).collect()
+        };
+        let mut avoiding = NetworkPaths::avoiding(&built, broken);
+        let avoided: Vec<Vec<LinkId>> = avoiding.alternatives(from, to).collect();
+        prop_assert_eq!(ends(&built, avoided), ends(&fabric, found));
         // Each step carries the whole message, each way at least a little of it.
-        let shares = paths.shares(from, to);
+        let shares = paths.shares(from, to, Spread::Evenly);
         let used: BTreeSet<LinkId> = shares.iter().map(|(link, _)| *link).collect();
         prop_assert_eq!(used, expected.iter().flatten().copied().collect::<BTreeSet<_>>());
         let sum: f64 = shares.iter().map(|(_, share)| share).sum();
@@ -138,7 +148,8 @@ fn alternatives_of_three_tiers_are_counted_by_hand() {
         [0, 1, 4, 16, 127].map(|to| (paths.count(nics[0], nics[to]), paths.distance(nics[0], nics[to])));
     assert_eq!(counts, [(0, Some(0)), (1, Some(2)), (4, Some(4)), (16, Some(6)), (16, Some(6))]);
     // Sprayed: a quarter over each spine, a sixteenth over each core.
-    let shares: Vec<f64> = paths.shares(nics[0], nics[16]).into_iter().map(|(_, share)| share).collect();
+    let shares: Vec<f64> =
+        paths.shares(nics[0], nics[16], Spread::Evenly).into_iter().map(|(_, share)| share).collect();
     let [quarter, sixteenth] = [[0.25; 4].to_vec(), [0.0625; 16].to_vec()];
     assert_eq!(
         shares,
@@ -268,7 +279,7 @@ fn there_is_no_way_across_rails_nor_to_itself() {
     let mut paths = NetworkPaths::new(&fabric);
     assert_eq!((paths.distance(nics[0], nics[1]), paths.count(nics[0], nics[1])), (None, 0));
     assert_eq!(paths.path(nics[0], nics[1], Pick::Destination), None);
-    assert!(paths.shares(nics[0], nics[1]).is_empty());
+    assert!(paths.shares(nics[0], nics[1], Spread::Evenly).is_empty());
     assert_eq!(paths.distance(nics[0], nics[22]), Some(4));
     assert_eq!(paths.path(nics[0], nics[0], Pick::Destination), None);
     assert!(paths.next_hops(nics[0], nics[0]).is_empty());

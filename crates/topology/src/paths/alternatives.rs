@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::NetworkPaths;
+use super::{NetworkPaths, Spread};
 use crate::graph::{LinkId, NodeId};
 
 /// Shortest ways one after the other; see [`NetworkPaths::alternatives`].
@@ -57,19 +57,28 @@ pub(super) fn count(paths: &mut NetworkPaths<'_>, from: NodeId, to: NodeId) -> u
     if from == to { 0 } else { ways.get(&to).copied().unwrap_or(0) }
 }
 
-pub(super) fn shares(paths: &mut NetworkPaths<'_>, from: NodeId, to: NodeId) -> Vec<(LinkId, f64)> {
+pub(super) fn shares(
+    paths: &mut NetworkPaths<'_>,
+    from: NodeId,
+    to: NodeId,
+    spread: Spread,
+) -> Vec<(LinkId, f64)> {
+    let topology = paths.topology;
+    let weight = |link: LinkId| match spread {
+        Spread::Evenly => f64::from(topology.link(link).count),
+        Spread::ByCapacity => topology.link(link).capacity.as_gigabytes(),
+    };
     let mut found = Vec::new();
     let mut arriving = BTreeMap::from([(from, 1.0)]);
     while !arriving.is_empty() && !arriving.contains_key(&to) {
         let mut next: BTreeMap<NodeId, f64> = BTreeMap::new();
         for (node, share) in arriving {
             paths.find_hops(node, to);
-            let cables = |link: LinkId| f64::from(paths.topology.link(link).count);
-            let all: f64 = paths.hops.iter().map(|link| cables(*link)).sum();
+            let all: f64 = paths.hops.iter().map(|link| weight(*link)).sum();
             for link in &paths.hops {
-                let part = share * cables(*link) / all;
+                let part = share * weight(*link) / all;
                 found.push((*link, part));
-                *next.entry(paths.topology.link(*link).to).or_default() += part;
+                *next.entry(topology.link(*link).to).or_default() += part;
             }
         }
         arriving = next;

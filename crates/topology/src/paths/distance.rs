@@ -1,6 +1,6 @@
 //! Steps between switches, kept for a bounded number of destinations.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use weft_catalogue::LinkFamily;
 
@@ -50,7 +50,8 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    pub fn new(topology: &Topology) -> Self {
+    /// Without links that are `dead`, which must be so in both directions.
+    pub fn new(topology: &Topology, dead: &BTreeSet<LinkId>) -> Self {
         let nodes: Vec<NodeId> = topology.of_kind(NodeKind::NetworkSwitch).collect();
         let mut number = vec![NONE; topology.nodes().len()];
         for (node, index) in nodes.iter().zip(0u32..) {
@@ -58,8 +59,10 @@ impl Distances {
         }
         let (mut first, mut next) = (vec![0u32], Vec::new());
         for node in &nodes {
-            let links = topology.links_from(*node).filter(|(_, link)| {
-                number[link.to.index()] != NONE && topology.family(link) == LinkFamily::Network
+            let links = topology.links_from(*node).filter(|(id, link)| {
+                number[link.to.index()] != NONE
+                    && topology.family(link) == LinkFamily::Network
+                    && !dead.contains(id)
             });
             next.extend(links.map(|(id, link)| Next {
                 link: id,
