@@ -1,6 +1,6 @@
 //! Plays a scenario and takes down what happens.
 
-use weft_base::{Bytes, Diagnostic, Span, Time};
+use weft_base::{Bytes, Diagnostic, Rate, Span, Time};
 use weft_catalogue::Catalogue;
 use weft_predictor::{GraphLimit, SwitchFacts};
 use weft_simulator::control::Links;
@@ -20,8 +20,10 @@ const MOST_RECORDED: u64 = 4_000_000;
 const MOST_SAMPLED: usize = 100_000;
 /// Ranks up to which the limit of a collective is computed.
 const MOST_LIMITED: u32 = 128;
-/// The first distance of samples; it doubles as the simulation goes on.
+/// The least distance of samples at first; it doubles as the simulation goes on.
 const FIRST_SAMPLE: Span = Span::picoseconds(100_000);
+/// Samples of the time that the shortest job needs at least.
+const FIRST_SAMPLES: f64 = 128.0;
 
 /// A scenario while it is played.
 struct Stageplay<'p> {
@@ -95,7 +97,8 @@ impl Stageplay<'_> {
 
     fn play(&mut self, progress: &Progress) -> Result<Option<Usage>, SessionError> {
         let sampled = self.topology.links().len() <= MOST_SAMPLED;
-        let mut usage = sampled.then(|| Usage::new(self.session.engine_mut(), FIRST_SAMPLE));
+        let every = self.first_sample();
+        let mut usage = sampled.then(|| Usage::new(self.session.engine_mut(), every));
         let mut changes = self.setup.changes.iter().peekable();
         let mut quiet = false;
         loop {
@@ -120,6 +123,18 @@ impl Stageplay<'_> {
                 quiet = false;
             }
         }
+    }
+
+    /// A share of what any job needs at least: some GPU sends or receives half of the message over all of its links.
+    fn first_sample(&self) -> Span {
+        let at_least_s = |job: &JobSetup| {
+            let links = job.gpus.first().map(|gpu| self.topology.links_from(*gpu));
+            let rate: Rate = links.into_iter().flatten().map(|(_, link)| link.capacity).sum();
+            job.size.as_f64() / 2.0 / (rate.as_gigabytes() * 1e9)
+        };
+        let least_s = self.setup.jobs.iter().map(at_least_s).fold(f64::INFINITY, f64::min);
+        let share_us = least_s / FIRST_SAMPLES * 1e6;
+        if share_us.is_finite() { Span::from_microseconds(share_us).max(FIRST_SAMPLE) } else { FIRST_SAMPLE }
     }
 
     fn done(&self) -> usize {

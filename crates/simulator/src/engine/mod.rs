@@ -83,6 +83,11 @@ impl Engine {
         self.pool_of.len()
     }
 
+    /// How many paths there are.
+    pub fn paths(&self) -> usize {
+        self.paths.all().len()
+    }
+
     /// Starts a flow now: its latency passes first, in which it shares nothing, then its bytes move. `tag` comes back
     /// with the event of its end.
     pub fn start(&mut self, path: PathId, bytes: Bytes, tag: Tag) -> FlowId {

@@ -31,15 +31,10 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// A number that looks random, of the connection, the switch at which it is asked for, and the seed: the
-    /// finaliser of SplitMix64 (Steele, Lea and Flood, 2014) over each in turn.
-    pub fn hash(self, seed: u64, switch: NodeId) -> u64 {
-        let parts = [
-            self.from.index() as u64,
-            self.to.index() as u64,
-            u64::from(self.channel),
-            switch.index() as u64,
-        ];
+    /// A number that looks random, of the connection and the seed: the finaliser of SplitMix64 (Steele, Lea and Flood,
+    /// 2014) over each in turn. Switches mix their own number in.
+    pub fn hash(self, seed: u64) -> u64 {
+        let parts = [self.from.index() as u64, self.to.index() as u64, u64::from(self.channel)];
         parts.into_iter().fold(mixed(seed), |hash, part| mixed(hash ^ part))
     }
 }

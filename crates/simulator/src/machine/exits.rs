@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_collective::Rank;
-use weft_topology::{LinkFamily, NodeId, NodeKind, Topology, route};
+use weft_topology::{Domains, LinkFamily, NodeId, NodeKind, Topology};
 
 /// The NIC of each rank.
 #[derive(Debug, Clone)]
@@ -25,8 +25,8 @@ struct Host {
 
 impl Exits {
     /// Each GPU's nearest NIC that is on a network: the fewest links away, then the fastest way. GPUs that are as near
-    /// to the same NICs take them in turn, as NCCL does. Hosts with as many GPUs and NICs are taken to be alike.
-    pub fn new(topology: &Topology, gpus: &[NodeId]) -> Self {
+    /// to the same NICs take them in turn, as NCCL does.
+    pub fn new(topology: &Topology, domains: &mut Domains<'_>, gpus: &[NodeId]) -> Self {
         let mut hosts: BTreeMap<Option<u32>, Host> = BTreeMap::new();
         for (id, node) in topology.nodes() {
             let host = hosts.entry(node.host).or_default();
@@ -42,13 +42,10 @@ impl Exits {
                 | NodeKind::NetworkSwitch => {}
             }
         }
-        let mut known: BTreeMap<(usize, usize), Vec<Option<usize>>> = BTreeMap::new();
         let mut of_gpu: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         for host in hosts.values() {
-            let shape = (host.gpus.len(), host.nics.len());
-            let chosen = known.entry(shape).or_insert_with(|| host.choose(topology));
-            let pairs = host.gpus.iter().zip(chosen);
-            of_gpu.extend(pairs.filter_map(|(gpu, nic)| Some((*gpu, host.nics[(*nic)?]))));
+            let pairs = host.gpus.iter().zip(host.choose(domains));
+            of_gpu.extend(pairs.filter_map(|(gpu, nic)| Some((*gpu, nic?))));
         }
         let own: Vec<Option<NodeId>> = gpus.iter().map(|gpu| of_gpu.get(gpu).copied()).collect();
         Self {
@@ -81,38 +78,29 @@ impl Exits {
 }
 
 impl Host {
-    /// For each GPU the position of its NIC.
-    fn choose(&self, topology: &Topology) -> Vec<Option<usize>> {
-        let mut turns: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+    /// For each GPU its NIC.
+    fn choose(&self, domains: &mut Domains<'_>) -> Vec<Option<NodeId>> {
+        let mut turns: BTreeMap<Vec<NodeId>, usize> = BTreeMap::new();
         let mut chosen = Vec::new();
         for gpu in &self.gpus {
-            let nearest = self.nearest(topology, *gpu);
+            let nearest = self.nearest(domains, *gpu);
+            let count = nearest.len().max(1);
             let turn = turns.entry(nearest.clone()).or_default();
-            chosen.push(nearest.get(*turn % nearest.len().max(1)).copied());
+            chosen.push(nearest.get(*turn % count).copied());
             *turn += 1;
         }
         chosen
     }
 
-    /// The positions of the NICs that are nearest to a GPU.
-    fn nearest(&self, topology: &Topology, gpu: NodeId) -> Vec<usize> {
-        let distances: Vec<_> = self
-            .nics
-            .iter()
-            .enumerate()
-            .filter_map(|(index, nic)| {
-                let way = route(topology, gpu, *nic)?;
-                Some((way.hops.len(), std::cmp::Reverse(way.rate), index))
-            })
-            .collect();
-        let Some(best) = distances.iter().map(|(hops, rate, _)| (*hops, *rate)).min() else {
-            return Vec::new();
+    /// The NICs that are nearest to a GPU.
+    fn nearest(&self, domains: &mut Domains<'_>, gpu: NodeId) -> Vec<NodeId> {
+        let mut distance = |nic: NodeId| {
+            let way = domains.route(gpu, nic)?.route;
+            Some((way.hops.len(), std::cmp::Reverse(way.rate)))
         };
-        distances
-            .iter()
-            .filter(|(hops, rate, _)| (*hops, *rate) == best)
-            .map(|(_, _, index)| *index)
-            .collect()
+        let distances: Vec<_> = self.nics.iter().filter_map(|nic| Some((distance(*nic)?, *nic))).collect();
+        let best = distances.iter().map(|(distance, _)| *distance).min();
+        distances.iter().filter(|(distance, _)| Some(*distance) == best).map(|(_, nic)| *nic).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_base::{Rate, Span};
 use weft_collective::{Rank, Ranks};
-use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology, route};
+use weft_topology::{Domains, LinkFamily, LinkId, Node, NodeId, NodeKind, Topology};
 
 use crate::engine::{Engine, PathId, ResourceId, Use};
 use crate::router::Router;
@@ -52,17 +52,20 @@ pub struct Machine<'t> {
     gpus: Vec<NodeId>,
     first: usize,
     exits: Exits,
+    domains: Domains<'t>,
     ways: Ways<'t>,
     ports: Ports,
     choice: Choice,
     carriage: Carriage,
-    /// Ways within a host or a rack, by GPUs and NICs.
-    inside: BTreeMap<(NodeId, NodeId), Option<Inside>>,
+    /// What each node adds to a way.
+    switching: Vec<Span>,
+    /// The way that is being put together.
+    way: Way,
 }
 
-/// A way that no network switch is on.
-#[derive(Debug, Clone)]
-struct Inside {
+/// A way as the engine takes it.
+#[derive(Debug, Clone, Default)]
+struct Way {
     uses: Vec<Use>,
     latency: Span,
 }
@@ -89,6 +92,18 @@ pub fn link_at(topology: &Topology, first: ResourceId, resource: ResourceId) -> 
     link_of(topology, &Ports::new(topology), resource.index().checked_sub(first.index())?)
 }
 
+/// What each node adds to a way that leads through it.
+fn switching(topology: &Topology, facts: &dyn Facts) -> Vec<Span> {
+    let mut known: BTreeMap<&str, Span> = BTreeMap::new();
+    let of = |(id, node): (NodeId, &Node)| match node.kind {
+        NodeKind::PcieSwitch | NodeKind::GpuSwitch | NodeKind::NetworkSwitch => topology
+            .model(id)
+            .map_or(Span::ZERO, |model| *known.entry(model).or_insert_with(|| facts.switch_latency(model))),
+        NodeKind::Gpu | NodeKind::Nic | NodeKind::Cpu | NodeKind::Memory | NodeKind::HostBridge => Span::ZERO,
+    };
+    topology.nodes().map(of).collect()
+}
+
 fn link_of(topology: &Topology, ports: &Ports, index: usize) -> Option<LinkId> {
     topology.links().nth(index).map(|(link, _)| link).or_else(|| ports.bundle(index))
 }
@@ -102,18 +117,21 @@ impl<'t> Machine<'t> {
         gpus: Vec<NodeId>,
         (choice, carriage): (Choice, Carriage),
     ) -> Self {
-        let exits = Exits::new(topology, &gpus);
+        let mut domains = Domains::new(topology);
+        let exits = Exits::new(topology, &mut domains, &gpus);
         Self {
             topology,
             facts,
             gpus,
             first: first.index(),
             exits,
+            domains,
             ways: Ways::new(topology),
             ports: Ports::new(topology),
             choice,
             carriage,
-            inside: BTreeMap::new(),
+            switching: switching(topology, facts),
+            way: Way::default(),
         }
     }
 
@@ -132,66 +150,46 @@ impl<'t> Machine<'t> {
         link_of(self.topology, &self.ports, resource.index().checked_sub(self.first)?)
     }
 
-    /// The way between two nodes without network switches, remembered.
-    fn inside(&mut self, from: NodeId, to: NodeId) -> Option<Inside> {
-        if let Some(known) = self.inside.get(&(from, to)) {
-            return known.clone();
-        }
-        let found = self.find_inside(from, to);
-        self.inside.insert((from, to), found.clone());
-        found
-    }
-
-    fn find_inside(&self, from: NodeId, to: NodeId) -> Option<Inside> {
-        let found = route(self.topology, from, to)?;
-        let mut inside = Inside { uses: Vec::new(), latency: found.latency };
-        for hop in &found.hops {
-            let node = self.topology.link(*hop.links.first()?).to;
-            if self.topology.node(node).kind == NodeKind::NetworkSwitch {
-                return None;
+    /// Goes on from one device to another without network switches; whether there is such a way.
+    fn go_inside(&mut self, from: NodeId, to: NodeId) -> bool {
+        let Some(shared) = self.domains.route(from, to) else { return false };
+        self.way.latency = self.way.latency + shared.route.latency;
+        for hop in &shared.route.hops {
+            // Links side by side lead to switches that are alike.
+            if let Some(link) = hop.links.first() {
+                let node = self.topology.link(shared.link(*link)).to;
+                self.way.latency = self.way.latency + self.switching[node.index()];
             }
-            inside.latency = inside.latency + self.switching(node);
             for link in &hop.links {
-                // Links side by side share a message by what they carry.
-                let share = self.topology.link(*link).capacity.as_gigabytes() / hop.rate.as_gigabytes();
-                inside.uses.push(Use { resource: self.resource(*link), weight: share });
+                // They share a message by what they carry.
+                let weight = self.topology.link(*link).capacity.as_gigabytes() / hop.rate.as_gigabytes();
+                let resource = ResourceId::new(self.first + shared.link(*link).index());
+                self.way.uses.push(Use { resource, weight });
             }
         }
-        Some(inside)
+        true
     }
 
-    fn switching(&self, node: NodeId) -> Span {
-        match self.topology.node(node).kind {
-            NodeKind::PcieSwitch | NodeKind::GpuSwitch | NodeKind::NetworkSwitch => {
-                self.topology.model(node).map_or(Span::ZERO, |model| self.facts.switch_latency(model))
-            }
-            NodeKind::Gpu | NodeKind::Nic | NodeKind::Cpu | NodeKind::Memory | NodeKind::HostBridge => {
-                Span::ZERO
-            }
-        }
-    }
-
-    /// The way over the network: out of the sender's NIC, in at the receiver's.
-    fn across(&mut self, from: Rank, to: Rank, channel: u16) -> Option<Inside> {
+    /// Goes over the network: out of the sender's NIC, in at the receiver's. Whether there is a way.
+    fn go_across(&mut self, from: Rank, to: Rank, channel: u16) -> Option<()> {
         let (out, back) = (self.exits.of(from)?, self.exits.of(to)?);
-        let mut way = self.inside(self.gpus[from.index()], out)?;
+        if !self.go_inside(self.gpus[from.index()], out) {
+            return None;
+        }
         let crossing = choice::Crossing { from: out, to: back, channel };
-        let (links, switches) = self.ways.over(self.choice, crossing)?;
-        for step in links {
+        let over = self.ways.over(self.choice, crossing)?;
+        for step in over.steps {
             let weight = step.share * self.carriage.weight;
-            way.uses.push(Use { resource: self.resource(step.link), weight });
+            self.way.uses.push(Use { resource: self.resource(step.link), weight });
             if let Some(index) = step.port.and_then(|port| self.ports.of(step.link, port)) {
-                way.uses.push(Use { resource: ResourceId::new(self.first + index), weight });
+                self.way.uses.push(Use { resource: ResourceId::new(self.first + index), weight });
             }
         }
-        for switch in &switches {
-            way.latency = way.latency + self.switching(*switch);
+        for switch in over.switches {
+            self.way.latency = self.way.latency + self.switching[switch.index()];
         }
-        way.latency = way.latency + self.ways.latency(out, back) + self.carriage.latency;
-        let end = self.inside(back, self.gpus[to.index()])?;
-        way.uses.extend(end.uses);
-        way.latency = way.latency + end.latency;
-        Some(way)
+        self.way.latency = self.way.latency + over.latency + self.carriage.latency;
+        self.go_inside(back, self.gpus[to.index()]).then_some(())
     }
 
     /// The switches that join all ranks of a group directly and can add and copy.
@@ -254,16 +252,18 @@ impl Router for Machine<'_> {
 
     fn path(&mut self, engine: &mut Engine, from: Rank, to: Rank, channel: u16) -> Option<PathId> {
         let (a, b) = (*self.gpus.get(from.index())?, *self.gpus.get(to.index())?);
-        if let Some(way) = self.inside(a, b) {
-            return Some(engine.add_path(&way.uses, way.latency, None));
+        self.way.uses.clear();
+        self.way.latency = Span::ZERO;
+        if self.go_inside(a, b) {
+            return Some(engine.add_path(&self.way.uses, self.way.latency, None));
         }
-        let way = self.across(from, to, channel)?;
-        Some(engine.add_path(&way.uses, way.latency, self.carriage.cap))
+        self.go_across(from, to, channel)?;
+        Some(engine.add_path(&self.way.uses, self.way.latency, self.carriage.cap))
     }
 
     fn multicast(&mut self, engine: &mut Engine, from: Rank, to: Ranks) -> Option<PathId> {
         let switches = self.adding_switches(to);
-        let switching = self.switching(*switches.first()?);
+        let switching = self.switching[switches.first()?.index()];
         let (mut uses, up) = self.star(std::iter::once(from), &switches, true);
         let (down, back) = self.star(to.iter().filter(|rank| *rank != from), &switches, false);
         uses.extend(down);
@@ -272,7 +272,7 @@ impl Router for Machine<'_> {
 
     fn reduction(&mut self, engine: &mut Engine, to: Rank, of: Ranks) -> Option<PathId> {
         let switches = self.adding_switches(of);
-        let switching = self.switching(*switches.first()?);
+        let switching = self.switching[switches.first()?.index()];
         let (mut uses, up) = self.star(of.iter().filter(|rank| *rank != to), &switches, true);
         let (down, back) = self.star(std::iter::once(to), &switches, false);
         uses.extend(down);
