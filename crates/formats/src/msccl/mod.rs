@@ -10,6 +10,7 @@
 
 pub(crate) mod codes;
 mod format;
+mod fuse;
 mod lower;
 mod order;
 mod parse;

@@ -36,7 +36,10 @@ pub(super) fn items(program: &Program, rank: usize) -> Vec<Item> {
             if waits {
                 continue;
             }
-            let ops = step.iter().filter(|op| !matches!(op, Op::Await { .. }));
+            // A thread block that sends and receives sends first, since others may do as it does.
+            let sends = |op: &&Op| matches!(op, Op::Send { .. });
+            let ops = step.iter().filter(sends).chain(step.iter().filter(|op| !sends(op)));
+            let ops = ops.filter(|op| !matches!(op, Op::Await { .. }));
             items.extend(ops.map(|op| Item { thread: number, channel: thread.channel, op: *op }));
             if let Some(done) = done.get_mut(number) {
                 *done += 1;

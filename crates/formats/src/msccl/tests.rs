@@ -1,5 +1,9 @@
+use std::collections::BTreeMap;
+
 use weft_base::Bytes;
-use weft_collective::{ALGORITHMS, Call, Collective, Rank, Terrain, Violation, verify};
+use weft_collective::{
+    ALGORITHMS, Call, Collective, Edge, Op, Plan, Rank, Shape, Terrain, Vertex, Violation, verify,
+};
 
 use super::*;
 
@@ -187,6 +191,19 @@ fn findings_stand_at_the_step() {
     assert_eq!(code, "msccl-unchecked");
 }
 
+/// Blocks that each rank sends each other one.
+fn sent(program: &Program) -> BTreeMap<(usize, u32), u64> {
+    let mut sent = BTreeMap::new();
+    for (rank, threads) in program.ranks.iter().enumerate() {
+        for op in threads.iter().flat_map(|thread| thread.steps.iter().flatten()) {
+            if let Op::Send { to, from } = op {
+                *sent.entry((rank, to.get())).or_default() += u64::from(from.blocks());
+            }
+        }
+    }
+    sent
+}
+
 #[test]
 fn every_algorithm_that_fits_is_written_read_and_proved_again() {
     let mut written = 0;
@@ -196,46 +213,96 @@ fn every_algorithm_that_fits_is_written_read_and_proved_again() {
         {
             for in_place in [false, true] {
                 let call = Call { in_place, ..Call::bytes(collective, 5040) };
-                for terrain in [Terrain::flat(ranks), Terrain::hosts(ranks / 2, 2)] {
+                for terrain in [Terrain::flat(ranks), Terrain::hosts(ranks / 2, 2), mesh(ranks)] {
                     if terrain.ranks() != ranks || algorithm.suits(&call, &terrain).is_err() {
                         continue;
                     }
-                    let plan = algorithm.plan(&call, &terrain);
-                    let text = match write(&plan, &call, &about(algorithm.name())) {
-                        Ok(text) => text,
-                        Err(MscclRefusal::Collective(_) | MscclRefusal::Switches) => continue,
-                        Err(refusal) => panic!("{} {}: {refusal}", algorithm.name(), collective.name()),
-                    };
-                    let again = self::algorithm(&text);
-                    let (before, after) = (
-                        verify(&plan, &again_call(&again, &call)).unwrap(),
-                        verify(&again.program.clone().into_plan(), &again_call(&again, &call)).unwrap(),
-                    );
-                    assert_eq!((before.sent, before.received), (after.sent, after.received));
-                    assert_eq!(before.bound, after.bound);
-                    assert!(matches!(again.prove(), MscclVerdict::Right(_)));
-                    written += 1;
+                    let usual = algorithm.shape(&call, &terrain);
+                    for shape in [usual, Shape { channels: 2, pipeline: 3 }] {
+                        let plan = algorithm.plan_with(&call, &terrain, shape);
+                        written += u32::from(is_the_same_again(&plan, &call, algorithm.name()));
+                    }
                 }
             }
         }
     }
-    assert!(written >= 200, "only {written} plans were written");
+    assert!(written >= 600, "only {written} plans were written");
+}
+
+/// A full mesh of which the graph is known.
+fn mesh(ranks: u32) -> Terrain {
+    let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+    let edge = |(from, to)| Edge { from: Vertex(from), to: Vertex(to), capacity: 1 };
+    let edges = pairs.filter(|(from, to)| from != to).map(edge).collect();
+    Terrain::flat(ranks).with_graph(Vec::new(), edges)
+}
+
+/// Whether a plan can be written; then what is read again moves the same blocks between the same ranks, and is right.
+fn is_the_same_again(plan: &Plan, call: &Call, name: &str) -> bool {
+    let text = match write(plan, call, &about(name)) {
+        Ok(text) => text,
+        Err(MscclRefusal::Collective(_) | MscclRefusal::Switches) => return false,
+        Err(refusal) => panic!("{name} {}: {refusal}", call.collective.name()),
+    };
+    let again = self::algorithm(&text);
+    assert_eq!(sent(&Program::of(plan)), sent(&again.program), "{name} {}", call.collective.name());
+    let (before, after) = (
+        verify(plan, &again_call(&again, call)).unwrap(),
+        verify(&again.program.clone().into_plan(), &again_call(&again, call)).unwrap(),
+    );
+    assert_eq!((before.sent, before.received), (after.sent, after.received));
+    assert_eq!(before.bound, after.bound);
+    // A message that is cut into several is sent one after the other there, and so is what is received and passed on.
+    assert!(2 * after.chain <= 5 * before.chain, "{name}: {} in a row, not {}", after.chain, before.chain);
+    assert!(matches!(again.prove(), MscclVerdict::Right(_)));
+    true
 }
 
 fn again_call(algorithm: &MscclAlgorithm, call: &Call) -> Call {
     Call { root: call.root, ..algorithm.call(call.in_place).unwrap() }
 }
 
+/// Kinds of the steps of each thread block of a GPU.
+fn kinds(text: &str, gpu: usize) -> Vec<String> {
+    let gpu = text.split("<gpu ").nth(gpu + 1).unwrap();
+    let kind = |step: &str| step.split("type=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let block = |block: &str| block.split("<step ").skip(1).map(kind).collect::<Vec<_>>().join(" ");
+    gpu.split("<tb ").skip(1).map(block).collect()
+}
+
 #[test]
-fn a_ring_is_written_as_thread_blocks_that_send_and_that_receive() {
+fn a_ring_passes_on_in_the_step_in_which_it_receives() {
     let call = Call::bytes(Collective::AllReduce, 1024);
     let plan = weft_collective::algorithm("ring").unwrap().plan(&call, &Terrain::flat(4));
-    let ring = algorithm(&write(&plan, &call, &about("a \"ring\" & more")).unwrap());
-    // Each of 4 GPUs has one that sends and one that receives, with 2 x 3 steps each.
-    assert_eq!((ring.thread_blocks, ring.steps, ring.chunks), (8, 48, 4));
+    let text = write(&plan, &call, &about("a \"ring\" & more")).unwrap();
+    let ring = algorithm(&text);
+    // One thread block each. Two sums are passed on and not kept, the third is whole: it is kept and passed on; two
+    // whole ones of others are passed on, and one comes last.
+    assert_eq!(kinds(&text, 2), ["s rrs rrs rrcs rcs rcs r"]);
+    assert_eq!((ring.thread_blocks, ring.steps, ring.chunks), (4, 28, 4));
     assert_eq!(ring.name, "a \"ring\" & more");
     let MscclVerdict::Right(proofs) = ring.prove() else { panic!() };
     assert_eq!((proofs[0].proof.chain, proofs[0].proof.message_count), (6, 24));
+}
+
+#[test]
+fn trees_pass_on_to_one_child_and_send_to_the_other() {
+    // A chain of 4 from rank 0, in 2 chunks: those on the way pass on what comes.
+    let call = Call::bytes(Collective::Broadcast, 1024);
+    let ring = weft_collective::algorithm("ring").unwrap();
+    let shape = Shape { channels: 1, pipeline: 2 };
+    let text = write(&ring.plan_with(&call, &Terrain::flat(4), shape), &call, &about("chain")).unwrap();
+    assert_eq!([kinds(&text, 1), kinds(&text, 3)], [["rcs rcs"], ["r r"]]);
+    // Of the sums of a tree that are passed on none is kept but the root's: scratch space is read by nobody else.
+    let call = Call::bytes(Collective::Reduce, 1024);
+    let tree = weft_collective::algorithm("double-binary-tree").unwrap();
+    let text = write(&tree.plan(&call, &Terrain::flat(8)), &call, &about("tree")).unwrap();
+    assert!(text.contains("\"rrs\"") && !text.contains("\"rrcs\""), "{text}");
+    // Pairs that exchange pass nothing on.
+    let call = Call::bytes(Collective::AllToAll, 1024);
+    let direct = weft_collective::algorithm("direct").unwrap();
+    let text = write(&direct.plan(&call, &Terrain::flat(3)), &call, &about("direct")).unwrap();
+    assert_eq!(kinds(&text, 0), ["s", "s", "cpy", "r", "r"]);
 }
 
 #[test]
