@@ -7,7 +7,9 @@
 mod element;
 mod fault;
 mod ports;
+mod reduce;
 
 pub use element::{Element, Reduction};
 pub use fault::Fault;
 pub use ports::{Announced, Port, Ports, Transport};
+pub use reduce::{accumulate, combine, divide};

@@ -1,0 +1,211 @@
+//! How elements lie in memory, and the loops over them.
+
+use std::marker::PhantomData;
+
+use super::level::{BLOCK, Level};
+use super::number::{Number, Operation};
+
+/// How elements lie in memory: as cells of some bytes each, in the machine's order.
+///
+/// Its loops are inlined into functions that are compiled for more instructions than the rest.
+pub(super) trait Format: Copy {
+    type Cell: Copy;
+    type Value: Number;
+
+    fn cells(bytes: &[u8]) -> &[Self::Cell];
+    fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Cell];
+    fn read(cell: Self::Cell) -> Self::Value;
+    fn write(value: Self::Value) -> Self::Cell;
+
+    #[inline(always)]
+    fn combine<O: Operation>(self, local: &[u8], received: &[u8], into: &mut [u8]) {
+        for ((local, received), into) in
+            Self::cells(local).iter().zip(Self::cells(received)).zip(Self::cells_mut(into))
+        {
+            *into = Self::write(O::of(Self::read(*local), Self::read(*received)));
+        }
+    }
+
+    #[inline(always)]
+    fn accumulate<O: Operation>(self, received: &[u8], into: &mut [u8]) {
+        for (received, into) in Self::cells(received).iter().zip(Self::cells_mut(into)) {
+            *into = Self::write(O::of(Self::read(*into), Self::read(*received)));
+        }
+    }
+
+    #[inline(always)]
+    fn divide(self, ranks: u32, sums: &mut [u8]) {
+        for sum in Self::cells_mut(sums) {
+            *sum = Self::write(Self::read(*sum).shared_by(ranks));
+        }
+    }
+}
+
+/// The bytes of a number that is computed as itself.
+#[derive(Clone, Copy)]
+pub(super) struct Itself<N>(PhantomData<N>);
+
+impl<N> Itself<N> {
+    pub(super) const NEW: Self = Self(PhantomData);
+}
+
+macro_rules! cells {
+    ($bytes:literal) => {
+        type Cell = [u8; $bytes];
+
+        #[inline(always)]
+        fn cells(bytes: &[u8]) -> &[Self::Cell] {
+            bytes.as_chunks().0
+        }
+
+        #[inline(always)]
+        fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Cell] {
+            bytes.as_chunks_mut().0
+        }
+    };
+}
+
+macro_rules! itself {
+    ($($number:ty, $bytes:literal;)*) => {$(
+        impl Format for Itself<$number> {
+            type Value = $number;
+
+            cells!($bytes);
+
+            #[inline(always)]
+            fn read(cell: Self::Cell) -> $number {
+                <$number>::from_ne_bytes(cell)
+            }
+
+            #[inline(always)]
+            fn write(value: $number) -> Self::Cell {
+                value.to_ne_bytes()
+            }
+        }
+    )*};
+}
+
+itself! { u8, 1; i32, 4; i64, 8; f32, 4; f64, 8; }
+
+/// The upper half of a binary32.
+#[derive(Clone, Copy)]
+pub(super) struct Float16Brain;
+
+impl Format for Float16Brain {
+    type Value = f32;
+
+    cells!(2);
+
+    #[inline(always)]
+    fn read(cell: Self::Cell) -> f32 {
+        f32::from_bits(u32::from(u16::from_ne_bytes(cell)) << 16)
+    }
+
+    /// To nearest even: a bit less than half of the last place that stays is added, and all of it where that is odd.
+    #[inline(always)]
+    fn write(value: f32) -> Self::Cell {
+        let bits = value.to_bits();
+        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+        let upper = if value.is_nan() { 0x7fc0_0000 } else { rounded } >> 16;
+        lower_half(upper).to_ne_bytes()
+    }
+}
+
+/// IEEE 754 binary16, converted by the instructions of a level where it has any.
+#[derive(Clone, Copy)]
+pub(super) struct Float16<L>(pub(super) L);
+
+impl<L: Level> Format for Float16<L> {
+    type Value = f32;
+
+    cells!(2);
+
+    #[inline(always)]
+    fn read(cell: Self::Cell) -> f32 {
+        widened(u16::from_ne_bytes(cell))
+    }
+
+    #[inline(always)]
+    fn write(value: f32) -> Self::Cell {
+        narrowed(value).to_ne_bytes()
+    }
+
+    #[inline(always)]
+    fn combine<O: Operation>(self, local: &[u8], received: &[u8], into: &mut [u8]) {
+        let (locals, local) = Self::cells(local).as_chunks();
+        let (receiveds, received) = Self::cells(received).as_chunks();
+        let (intos, into) = Self::cells_mut(into).as_chunks_mut();
+        for ((local, received), into) in locals.iter().zip(receiveds).zip(intos) {
+            *into = self.operated::<O>(local, received);
+        }
+        for ((local, received), into) in local.iter().zip(received).zip(into) {
+            *into = Self::write(O::of(Self::read(*local), Self::read(*received)));
+        }
+    }
+
+    #[inline(always)]
+    fn accumulate<O: Operation>(self, received: &[u8], into: &mut [u8]) {
+        let (receiveds, received) = Self::cells(received).as_chunks();
+        let (intos, into) = Self::cells_mut(into).as_chunks_mut();
+        for (received, into) in receiveds.iter().zip(intos) {
+            *into = self.operated::<O>(into, received);
+        }
+        for (received, into) in received.iter().zip(into) {
+            *into = Self::write(O::of(Self::read(*into), Self::read(*received)));
+        }
+    }
+
+    #[inline(always)]
+    fn divide(self, ranks: u32, sums: &mut [u8]) {
+        let (blocks, rest) = Self::cells_mut(sums).as_chunks_mut();
+        for block in blocks {
+            let mut values = self.0.widened(block);
+            for value in &mut values {
+                *value = value.shared_by(ranks);
+            }
+            *block = self.0.narrowed(&values);
+        }
+        for sum in rest {
+            *sum = Self::write(Self::read(*sum).shared_by(ranks));
+        }
+    }
+}
+
+impl<L: Level> Float16<L> {
+    #[inline(always)]
+    fn operated<O: Operation>(self, left: &[[u8; 2]; BLOCK], right: &[[u8; 2]; BLOCK]) -> [[u8; 2]; BLOCK] {
+        let mut values = self.0.widened(left);
+        for (value, right) in values.iter_mut().zip(self.0.widened(right)) {
+            *value = O::of(*value, right);
+        }
+        self.0.narrowed(&values)
+    }
+}
+
+/// Exact. The exponents' biases differ by 112; as a multiplication, that makes subnormals normal, too.
+#[inline(always)]
+pub(super) fn widened(half: u16) -> f32 {
+    let (sign, magnitude) = (u32::from(half & 0x8000) << 16, u32::from(half & 0x7fff) << 13);
+    let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
+    let special = if magnitude >= 0x7c00 << 13 { 0x7f80_0000 } else { 0 };
+    f32::from_bits(sign | scaled | special)
+}
+
+/// To nearest even.
+#[inline(always)]
+pub(super) fn narrowed(value: f32) -> u16 {
+    let (sign, magnitude) = (value.to_bits() >> 16 & 0x8000, value.to_bits() & 0x7fff_ffff);
+    // As in the upper half of a binary32; what rounds up past the largest number becomes infinity.
+    let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13;
+    // The last place of a half that is subnormal is worth as much as that of 0.5 as a binary32, so adding rounds.
+    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits());
+    let finite = if magnitude < (127 - 14) << 23 { subnormal } else { normal };
+    let number = if magnitude >= (127 + 16) << 23 { 0x7c00 } else { finite };
+    lower_half(if magnitude > 0x7f80_0000 { 0x7e00 } else { sign | number })
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
+fn lower_half(bits: u32) -> u16 {
+    bits as u16
+}
