@@ -6,10 +6,14 @@
 
 mod element;
 mod fault;
+mod player;
 mod ports;
 mod reduce;
+mod script;
 
 pub use element::{Element, Reduction};
 pub use fault::Fault;
+pub use player::{Memory, Player, Progress};
 pub use ports::{Announced, Port, Ports, Transport};
 pub use reduce::{accumulate, combine, divide};
+pub use script::Script;

@@ -28,7 +28,8 @@ pub trait Ports {
 
     /// Takes what has come of the present message from a peer, at most `want` bytes, and gives how many it was. `take`
     /// is called with consecutive parts whose lengths are multiples of `unit` bytes, as `want` is. `end` says that the
-    /// message ends with the last of the bytes that are wanted.
+    /// message ends with the last of the bytes that are wanted. An empty message (`want` is 0) has come when `take` was
+    /// called, with nothing.
     fn pull(
         &mut self,
         port: Port,
