@@ -6,7 +6,7 @@ mod memory;
 use std::sync::Once;
 
 use weft_catalogue::Catalogue;
-use weft_formats::{Overrides, Source, join, read};
+use weft_formats::{Evidence, Overrides, Reading, Source, join, read};
 
 /// Bytes that reading may hold at once per byte of input.
 const BYTES_PER_BYTE: usize = 10;
@@ -26,8 +26,8 @@ pub fn run(name: Option<&str>, data: &[u8]) {
         source.bytes = data.to_vec();
     }
     let lines = source.text.matches('\n').count() + 1;
-    let allowed = BYTES_PER_BYTE * source.text.len() + BYTES_PER_LINE * lines + BYTES_ALWAYS;
     let (reading, peak) = memory::peak(|| read(&source, catalogue, name));
+    let allowed = BYTES_PER_BYTE * source.text.len() + BYTES_PER_LINE * lines + BYTES_ALWAYS + named(&reading);
     assert!(peak <= allowed, "{} bytes of input took {peak} bytes to read", data.len());
     assert!(!reading.evidence.is_empty() || reading.failed(), "nothing read and nothing said");
     let (mut case, _) = join(reading.evidence, &Overrides::default(), catalogue);
@@ -36,4 +36,14 @@ pub fn run(name: Option<&str>, data: &[u8]) {
         machine.host.count = 1;
         let _ = weft_topology::build(machine, catalogue);
     }
+}
+
+/// What the hosts of host lists may take: `n[1-9000]` is 9,000 names, which must be held however short it is to write.
+/// Each counts as if it were written out on a line of its own; the reader bounds how many there may be.
+fn named(reading: &Reading) -> usize {
+    let hosts = reading.evidence.iter().filter_map(|found| match &found.value {
+        Evidence::Hierarchy(hierarchy) => Some(&hierarchy.leaves),
+        _ => None,
+    });
+    hosts.flatten().map(|host| BYTES_PER_BYTE * (host.name.len() + 1) + BYTES_PER_LINE).sum()
 }

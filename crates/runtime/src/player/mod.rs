@@ -3,7 +3,7 @@
 mod memory;
 
 use crate::reduce::{accumulate, combine};
-use crate::script::{Action, Extent, Kind, Run, Script};
+use crate::script::{Action, Kind, Run, Script};
 use crate::{Element, Fault, Port, Ports, Reduction};
 
 pub use memory::Memory;
@@ -194,7 +194,8 @@ impl<P: Ports> Act<'_, '_, P> {
     fn send(&mut self, port: Port, from: Run, state: &mut State) -> Result<(), Fault> {
         if from.count == 0 {
             self.ports.push(port, &[], 0, true)?;
-            return self.finish(state);
+            self.finish(state);
+            return Ok(());
         }
         while state.piece < from.count {
             let extent = self.script.extents[(from.first + state.piece) as usize];
@@ -205,7 +206,8 @@ impl<P: Ports> Act<'_, '_, P> {
                 return Ok(());
             }
         }
-        self.finish(state)
+        self.finish(state);
+        Ok(())
     }
 
     fn receive(&mut self, port: Port, into: Run, state: &mut State) -> Result<(), Fault> {
@@ -228,7 +230,8 @@ impl<P: Ports> Act<'_, '_, P> {
                 return Ok(());
             }
         }
-        self.finish(state)
+        self.finish(state);
+        Ok(())
     }
 
     fn receive_reduce(
@@ -265,14 +268,18 @@ impl<P: Ports> Act<'_, '_, P> {
                 return Ok(());
             }
         }
-        self.finish(state)
+        self.finish(state);
+        Ok(())
     }
 
     /// An empty message; a transport says that it has come by calling back with nothing.
     fn receive_nothing(&mut self, port: Port, state: &mut State) -> Result<(), Fault> {
         let mut has_come = false;
         self.ports.pull(port, 0, self.element.size_bytes(), true, |_| has_come = true)?;
-        if has_come { self.finish(state) } else { Ok(()) }
+        if has_come {
+            self.finish(state);
+        }
+        Ok(())
     }
 
     /// So many bytes of a piece are over.
@@ -284,8 +291,7 @@ impl<P: Ports> Act<'_, '_, P> {
         }
     }
 
-    fn finish(&mut self, state: &mut State) -> Result<(), Fault> {
+    fn finish(&mut self, state: &mut State) {
         (state.over, *self.moved) = (true, true);
-        Ok(())
     }
 }

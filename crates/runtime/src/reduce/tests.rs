@@ -166,8 +166,11 @@ fn shared(element: Element, sum: u64, ranks: u32) -> u64 {
         return wrapped(element, whole(element, sum) / i128::from(ranks));
     }
     let sum = real(element, sum);
-    let value =
-        if element == Element::F64 { sum / f64::from(ranks) } else { f64::from(sum as f32 / ranks as f32) };
+    let value = if element == Element::F64 {
+        sum / f64::from(ranks)
+    } else {
+        f64::from(sum as f32 / f64::from(ranks) as f32)
+    };
     rounded(element, value)
 }
 
