@@ -4,15 +4,19 @@
 //! [`Ports`] let it, without waiting and without any I/O of its own; a transport implements [`Ports`] and knows how to
 //! wait.
 
+mod communicator;
 mod element;
 mod fault;
+mod number;
 mod player;
 mod ports;
 mod reduce;
 mod script;
 
+pub use communicator::{Choice, Communicator, Speeds};
 pub use element::{Element, Reduction};
 pub use fault::Fault;
+pub use number::Number;
 pub use player::{Memory, Player, Progress};
 pub use ports::{Announced, Port, Ports, Transport};
 pub use reduce::{accumulate, combine, divide};

@@ -95,6 +95,19 @@ impl Script {
         &self.scratch_bytes
     }
 
+    /// Bytes that an action sends, receives or copies.
+    pub(crate) fn bytes(&self, kind: Kind) -> usize {
+        let run = match kind {
+            Kind::Send { from, .. } => from,
+            Kind::Receive { into, .. }
+            | Kind::ReceiveReduce { into, .. }
+            | Kind::Copy { into, .. }
+            | Kind::Reduce { into, .. } => into,
+            Kind::Await { .. } => return 0,
+        };
+        self.extents[run.range()].iter().map(|extent| extent.length).sum()
+    }
+
     /// The pieces of two runs that are cut alike.
     pub(crate) fn pieces(&self, first: Run, second: Run) -> impl Iterator<Item = (Extent, Extent)> {
         let of = |run: Run| self.extents[run.range()].iter().copied();

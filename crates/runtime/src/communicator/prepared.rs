@@ -1,0 +1,147 @@
+//! A call with all that is made once for it.
+
+use std::ops::Range;
+
+use weft_collective::{Call, Collective, Counts, Layout, Rank, Terrain, algorithm};
+
+use super::choice::Choice;
+use crate::{Element, Fault, Player, Reduction, Script};
+
+/// What a caller wants, as far as plans differ by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    collective: Collective,
+    counts: Counts,
+    pub element: Element,
+    pub reduction: Reduction,
+    root: Rank,
+    peer: Rank,
+    in_place: bool,
+}
+
+impl Wanted {
+    pub fn new(collective: Collective, counts: Counts, element: Element) -> Self {
+        let (root, peer) = (Rank::new(0), Rank::new(1));
+        Self { collective, counts, element, reduction: Reduction::Sum, root, peer, in_place: false }
+    }
+
+    pub fn of(call: &Call, element: Element, reduction: Reduction) -> Self {
+        let Call { collective, ref counts, root, peer, in_place, .. } = *call;
+        Self { collective, counts: counts.clone(), element, reduction, root, peer, in_place }
+    }
+
+    pub fn reduced(self, reduction: Reduction) -> Self {
+        Self { reduction, ..self }
+    }
+
+    pub fn rooted(self, root: Rank) -> Self {
+        Self { root, ..self }
+    }
+
+    pub fn in_place(self) -> Self {
+        Self { in_place: true, ..self }
+    }
+
+    fn call(&self) -> Call {
+        Call {
+            collective: self.collective,
+            counts: self.counts.clone(),
+            data_type: self.element.data_type(),
+            root: self.root,
+            peer: self.peer,
+            in_place: self.in_place,
+            ..Call::bytes(self.collective, 0)
+        }
+    }
+
+    /// The call as a person reads it.
+    fn text(&self, algorithm: &str, terrain: &Terrain) -> String {
+        let element = self.element.name();
+        let much = match &self.counts {
+            Counts::Even(elements) => format!("{elements} {element}"),
+            Counts::PerRank(counts) => format!("{counts:?} {element}"),
+            Counts::PerPair(counts) => format!("{} {element} in all", counts.iter().sum::<u64>()),
+        };
+        let mut text = format!("{} of {much} by {algorithm}", self.collective.name());
+        if self.collective.reduces() {
+            text = format!("{text}, {}", self.reduction.name());
+        }
+        if matches!(self.collective, Collective::Broadcast | Collective::Reduce) {
+            text = format!("{text}, root {}", self.root);
+        }
+        format!("{text}, {} ranks", terrain.ranks())
+    }
+}
+
+/// A call that can be played.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub wanted: Wanted,
+    pub script: Script,
+    pub player: Player,
+    pub announced: u64,
+    pub text: String,
+    /// Where this rank's own part of the output is, in bytes.
+    own: Range<usize>,
+}
+
+impl Prepared {
+    pub fn new(wanted: &Wanted, rank: Rank, terrain: &Terrain, choice: &Choice) -> Result<Self, Fault> {
+        let call = wanted.call();
+        let name = choice.algorithm(&call, terrain)?;
+        let chosen = algorithm(name).ok_or_else(|| Fault::Lacking {
+            what: "algorithm",
+            how: format!("there is none called `{name}`"),
+        })?;
+        let plan = chosen.plan(&call, terrain);
+        let script = Script::new(&plan, &call, rank)?;
+        let text = wanted.text(name, terrain);
+        let own = if call.in_place && call.collective == Collective::ReduceScatter {
+            let layout = Layout::new(&call, plan.ranks, 1);
+            let elements = layout.elements(weft_collective::Buffer::Input, rank, rank.get());
+            let at = |element| usize::try_from(element).unwrap_or(usize::MAX) * wanted.element.size_bytes();
+            at(elements.start)..at(elements.end)
+        } else {
+            0..script.output_bytes()
+        };
+        let announced = signature(&text);
+        Ok(Self { wanted: wanted.clone(), script, player: Player::default(), announced, text, own })
+    }
+
+    /// The sums that are divided at the end, where an average is asked for.
+    pub fn averaged(&self, rank: Rank) -> Option<Range<usize>> {
+        let Wanted { collective, reduction, root, .. } = self.wanted;
+        let ends_here = match collective {
+            Collective::AllReduce | Collective::ReduceScatter => true,
+            Collective::Reduce => rank == root,
+            Collective::AllGather
+            | Collective::Broadcast
+            | Collective::AllToAll
+            | Collective::SendRecv
+            | Collective::Barrier => false,
+        };
+        (reduction == Reduction::Average && ends_here).then(|| self.own.clone())
+    }
+
+    /// Whether the buffers are as long as the call says.
+    pub fn check(&self, input_bytes: usize, output_bytes: usize) -> Result<(), Fault> {
+        let wanted = (self.script.input_bytes(), self.script.output_bytes());
+        if (input_bytes, output_bytes) == wanted {
+            return Ok(());
+        }
+        let how = format!(
+            "{} needs {} bytes in and {} bytes out, the buffers have {input_bytes} and {output_bytes}",
+            self.text, wanted.0, wanted.1
+        );
+        Err(Fault::Lacking { what: "buffers of the right length", how })
+    }
+}
+
+/// FNV-1a, 64 bits.
+fn signature(text: &str) -> u64 {
+    let version = env!("CARGO_PKG_VERSION");
+    let bytes = version.bytes().chain(text.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
