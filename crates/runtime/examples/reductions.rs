@@ -39,16 +39,16 @@ fn main() {
 }
 
 fn row(element: Element, reduction: Reduction) -> String {
-    let mut buffers = SIZES.map(|bytes| [vec![1_u8; bytes], vec![1_u8; bytes], vec![1_u8; bytes]]);
+    let mut buffers = SIZES.map(|bytes| [ones(element, bytes), ones(element, bytes), ones(element, bytes)]);
     let mut best = [[0.0_f64; SIZES.len()]; 3];
     for _ in 0..TURNS {
         for (size, [local, received, into]) in buffers.iter_mut().enumerate() {
-            // Products and sums of many turns would end as infinities and NaNs.
-            into.fill(1);
+            // Sums of many turns would end as infinities.
+            into.copy_from_slice(&local[..]);
             let figures = [
                 rate(into.len(), || accumulate(element, reduction, received, into)),
                 rate(local.len(), || combine(element, reduction, local, received, into)),
-                rate(local.len(), || divide(element, 3, into)),
+                rate(local.len(), || divide(element, 1, into)),
             ];
             for (best, figure) in best.iter_mut().zip(figures) {
                 best[size] = best[size].max(figure);
@@ -58,6 +58,18 @@ fn row(element: Element, reduction: Reduction) -> String {
     let shown = if reduction == Reduction::Average { 3 } else { 2 };
     let figures: Vec<String> = best[..shown].iter().flatten().map(|rate| format!("{rate:>10.1}")).collect();
     figures.concat()
+}
+
+fn ones(element: Element, bytes: usize) -> Vec<u8> {
+    match element {
+        Element::U8 => vec![1; bytes],
+        Element::I32 => 1_i32.to_ne_bytes().repeat(bytes / 4),
+        Element::I64 => 1_i64.to_ne_bytes().repeat(bytes / 8),
+        Element::F16 => 0x3c00_u16.to_ne_bytes().repeat(bytes / 2),
+        Element::Bf16 => 0x3f80_u16.to_ne_bytes().repeat(bytes / 2),
+        Element::F32 => 1_f32.to_ne_bytes().repeat(bytes / 4),
+        Element::F64 => 1_f64.to_ne_bytes().repeat(bytes / 8),
+    }
 }
 
 fn rate(bytes: usize, mut work: impl FnMut()) -> f64 {

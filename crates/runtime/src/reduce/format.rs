@@ -3,41 +3,50 @@
 use std::marker::PhantomData;
 
 use super::level::{BLOCK, Level};
-use super::number::{Number, Operation};
+use super::number::{Arithmetic, Bits, Operation, Pair};
 
-/// How elements lie in memory: as cells of some bytes each, in the machine's order.
+/// Buffers of elements, and what is done to them.
 ///
-/// Its loops are inlined into functions that are compiled for more instructions than the rest.
-pub(super) trait Format: Copy {
+/// The loops are inlined into functions that are compiled for more instructions than the rest.
+pub(super) trait Buffers: Copy {
+    type Value: Copy;
+
+    fn combine<O: Operation<Self::Value>>(self, local: &[u8], received: &[u8], into: &mut [u8]);
+    fn accumulate<O: Operation<Self::Value>>(self, received: &[u8], into: &mut [u8]);
+    fn divide(self, ranks: u32, sums: &mut [u8])
+    where
+        Self::Value: Arithmetic;
+}
+
+/// How values lie in memory: as cells of some bytes each, in the machine's order.
+pub(super) trait Format {
     type Cell: Copy;
-    type Value: Number;
+    type Value: Copy;
 
     fn cells(bytes: &[u8]) -> &[Self::Cell];
     fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Cell];
     fn read(cell: Self::Cell) -> Self::Value;
     fn write(value: Self::Value) -> Self::Cell;
+}
 
-    #[inline(always)]
-    fn combine<O: Operation>(self, local: &[u8], received: &[u8], into: &mut [u8]) {
-        for ((local, received), into) in
-            Self::cells(local).iter().zip(Self::cells(received)).zip(Self::cells_mut(into))
-        {
-            *into = Self::write(O::of(Self::read(*local), Self::read(*received)));
-        }
+#[inline(always)]
+fn combine<F: Format, O: Operation<F::Value>>(local: &[F::Cell], received: &[F::Cell], into: &mut [F::Cell]) {
+    for ((local, received), into) in local.iter().zip(received).zip(into) {
+        *into = F::write(O::of(F::read(*local), F::read(*received)));
     }
+}
 
-    #[inline(always)]
-    fn accumulate<O: Operation>(self, received: &[u8], into: &mut [u8]) {
-        for (received, into) in Self::cells(received).iter().zip(Self::cells_mut(into)) {
-            *into = Self::write(O::of(Self::read(*into), Self::read(*received)));
-        }
+#[inline(always)]
+fn accumulate<F: Format, O: Operation<F::Value>>(received: &[F::Cell], into: &mut [F::Cell]) {
+    for (received, into) in received.iter().zip(into) {
+        *into = F::write(O::of(F::read(*into), F::read(*received)));
     }
+}
 
-    #[inline(always)]
-    fn divide(self, ranks: u32, sums: &mut [u8]) {
-        for sum in Self::cells_mut(sums) {
-            *sum = Self::write(Self::read(*sum).shared_by(ranks));
-        }
+#[inline(always)]
+fn divide<F: Format<Value: Arithmetic>>(ranks: u32, sums: &mut [F::Cell]) {
+    for sum in sums {
+        *sum = F::write(F::read(*sum).shared_by(ranks));
     }
 }
 
@@ -47,6 +56,31 @@ pub(super) struct Itself<N>(PhantomData<N>);
 
 impl<N> Itself<N> {
     pub(super) const NEW: Self = Self(PhantomData);
+}
+
+impl<N: Copy> Buffers for Itself<N>
+where
+    Self: Format<Value = N>,
+{
+    type Value = N;
+
+    #[inline(always)]
+    fn combine<O: Operation<N>>(self, local: &[u8], received: &[u8], into: &mut [u8]) {
+        combine::<Self, O>(Self::cells(local), Self::cells(received), Self::cells_mut(into));
+    }
+
+    #[inline(always)]
+    fn accumulate<O: Operation<N>>(self, received: &[u8], into: &mut [u8]) {
+        accumulate::<Self, O>(Self::cells(received), Self::cells_mut(into));
+    }
+
+    #[inline(always)]
+    fn divide(self, ranks: u32, sums: &mut [u8])
+    where
+        N: Arithmetic,
+    {
+        divide::<Self>(ranks, Self::cells_mut(sums));
+    }
 }
 
 macro_rules! cells {
@@ -85,30 +119,98 @@ macro_rules! itself {
     )*};
 }
 
-itself! { u8, 1; i32, 4; i64, 8; f32, 4; f64, 8; }
-
-/// The upper half of a binary32.
-#[derive(Clone, Copy)]
-pub(super) struct Float16Brain;
-
-impl Format for Float16Brain {
-    type Value = f32;
+impl<const INFINITY: i16, const NAN: i16> Format for Itself<Bits<INFINITY, NAN>> {
+    type Value = Bits<INFINITY, NAN>;
 
     cells!(2);
 
     #[inline(always)]
-    fn read(cell: Self::Cell) -> f32 {
-        f32::from_bits(u32::from(u16::from_ne_bytes(cell)) << 16)
+    fn read(cell: Self::Cell) -> Self::Value {
+        Bits(i16::from_ne_bytes(cell))
     }
 
-    /// To nearest even: a bit less than half of the last place that stays is added, and all of it where that is odd.
     #[inline(always)]
-    fn write(value: f32) -> Self::Cell {
-        let bits = value.to_bits();
-        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
-        let upper = if value.is_nan() { 0x7fc0_0000 } else { rounded } >> 16;
-        lower_half(upper).to_ne_bytes()
+    fn write(value: Self::Value) -> Self::Cell {
+        value.0.to_ne_bytes()
     }
+}
+
+itself! { u8, 1; i32, 4; i64, 8; f32, 4; f64, 8; }
+
+/// The upper halves of two binary32. Two at a time need not be widened: each has its place in 32 bits.
+#[derive(Clone, Copy)]
+pub(super) struct Float16Brain;
+
+impl Format for Float16Brain {
+    type Value = Pair;
+
+    cells!(4);
+
+    #[inline(always)]
+    fn read(cell: Self::Cell) -> Pair {
+        let bits = u32::from_ne_bytes(cell);
+        Pair(f32::from_bits(bits << 16), f32::from_bits(bits & UPPER))
+    }
+
+    #[inline(always)]
+    fn write(Pair(lower, upper): Pair) -> Self::Cell {
+        (rounded(lower) >> 16 | rounded(upper) & UPPER).to_ne_bytes()
+    }
+}
+
+const UPPER: u32 = 0xffff_0000;
+
+/// To nearest even in the upper half: a bit less than half of the last place that stays is added, and all of it where
+/// that is odd. A result's NaN stays as it is.
+#[inline(always)]
+fn rounded(value: f32) -> u32 {
+    let bits = value.to_bits();
+    bits.wrapping_add(0x7fff + (bits >> 16 & 1))
+}
+
+impl Buffers for Float16Brain {
+    type Value = Pair;
+
+    #[inline(always)]
+    fn combine<O: Operation<Pair>>(self, local: &[u8], received: &[u8], into: &mut [u8]) {
+        combine::<Self, O>(Self::cells(local), Self::cells(received), Self::cells_mut(into));
+        if let (Some(local), Some(received), Some(into)) = (odd(local), odd(received), odd_mut(into)) {
+            *into = first(Self::write(O::of(Self::read(local), Self::read(received))));
+        }
+    }
+
+    #[inline(always)]
+    fn accumulate<O: Operation<Pair>>(self, received: &[u8], into: &mut [u8]) {
+        accumulate::<Self, O>(Self::cells(received), Self::cells_mut(into));
+        if let (Some(local), Some(received), Some(into)) = (odd(into), odd(received), odd_mut(into)) {
+            *into = first(Self::write(O::of(Self::read(local), Self::read(received))));
+        }
+    }
+
+    #[inline(always)]
+    fn divide(self, ranks: u32, sums: &mut [u8]) {
+        divide::<Self>(ranks, Self::cells_mut(sums));
+        if let (Some(sum), Some(into)) = (odd(sums), odd_mut(sums)) {
+            *into = first(Self::write(Self::read(sum).shared_by(ranks)));
+        }
+    }
+}
+
+/// The last half of an odd number of them, and a zero.
+#[inline(always)]
+fn odd(bytes: &[u8]) -> Option<[u8; 4]> {
+    let (_, rest) = bytes.as_chunks::<4>();
+    rest.first_chunk().map(|[first, second]| [*first, *second, 0, 0])
+}
+
+#[inline(always)]
+fn odd_mut(bytes: &mut [u8]) -> Option<&mut [u8; 2]> {
+    bytes.as_chunks_mut::<4>().1.first_chunk_mut()
+}
+
+#[inline(always)]
+fn first([first, second, ..]: [u8; 4]) -> [u8; 2] {
+    [first, second]
 }
 
 /// IEEE 754 binary16, converted by the instructions of a level where it has any.
@@ -129,30 +231,30 @@ impl<L: Level> Format for Float16<L> {
     fn write(value: f32) -> Self::Cell {
         narrowed(value).to_ne_bytes()
     }
+}
+
+impl<L: Level> Buffers for Float16<L> {
+    type Value = f32;
 
     #[inline(always)]
-    fn combine<O: Operation>(self, local: &[u8], received: &[u8], into: &mut [u8]) {
+    fn combine<O: Operation<f32>>(self, local: &[u8], received: &[u8], into: &mut [u8]) {
         let (locals, local) = Self::cells(local).as_chunks();
         let (receiveds, received) = Self::cells(received).as_chunks();
         let (intos, into) = Self::cells_mut(into).as_chunks_mut();
         for ((local, received), into) in locals.iter().zip(receiveds).zip(intos) {
             *into = self.operated::<O>(local, received);
         }
-        for ((local, received), into) in local.iter().zip(received).zip(into) {
-            *into = Self::write(O::of(Self::read(*local), Self::read(*received)));
-        }
+        combine::<Self, O>(local, received, into);
     }
 
     #[inline(always)]
-    fn accumulate<O: Operation>(self, received: &[u8], into: &mut [u8]) {
+    fn accumulate<O: Operation<f32>>(self, received: &[u8], into: &mut [u8]) {
         let (receiveds, received) = Self::cells(received).as_chunks();
         let (intos, into) = Self::cells_mut(into).as_chunks_mut();
         for (received, into) in receiveds.iter().zip(intos) {
             *into = self.operated::<O>(into, received);
         }
-        for (received, into) in received.iter().zip(into) {
-            *into = Self::write(O::of(Self::read(*into), Self::read(*received)));
-        }
+        accumulate::<Self, O>(received, into);
     }
 
     #[inline(always)]
@@ -165,15 +267,17 @@ impl<L: Level> Format for Float16<L> {
             }
             *block = self.0.narrowed(&values);
         }
-        for sum in rest {
-            *sum = Self::write(Self::read(*sum).shared_by(ranks));
-        }
+        divide::<Self>(ranks, rest);
     }
 }
 
 impl<L: Level> Float16<L> {
     #[inline(always)]
-    fn operated<O: Operation>(self, left: &[[u8; 2]; BLOCK], right: &[[u8; 2]; BLOCK]) -> [[u8; 2]; BLOCK] {
+    fn operated<O: Operation<f32>>(
+        self,
+        left: &[[u8; 2]; BLOCK],
+        right: &[[u8; 2]; BLOCK],
+    ) -> [[u8; 2]; BLOCK] {
         let mut values = self.0.widened(left);
         for (value, right) in values.iter_mut().zip(self.0.widened(right)) {
             *value = O::of(*value, right);

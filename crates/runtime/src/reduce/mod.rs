@@ -16,21 +16,21 @@ mod tests;
 
 use std::marker::PhantomData;
 
-use format::{Float16, Float16Brain, Format, Itself};
+use format::{Buffers, Float16, Float16Brain, Itself};
 use level::{Kernel, Level, Path};
-use number::{Max, Min, Operation, Product, Sum};
+use number::{Arithmetic, Bits, Max, Min, Operation, Ordered, Product, Sum};
 
 use crate::{Element, Reduction};
 
 /// `into` = `local` ∘ `received`, element by element; an average combines as a sum. All three have the same length, a
-/// multiple of the element's size, and need not be aligned. A part that is too long is left alone.
+/// multiple of the element's size, and need not be aligned.
 pub fn combine(element: Element, reduction: Reduction, local: &[u8], received: &[u8], into: &mut [u8]) {
     debug_assert!(local.len() == into.len() && received.len() == into.len(), "buffers differ in length");
     on(Path::best(), element, Combine { reduction, local, received, into });
 }
 
 /// `into` = `into` ∘ `received`, element by element; an average combines as a sum. Both have the same length, a multiple
-/// of the element's size, and need not be aligned. A part that is too long is left alone.
+/// of the element's size, and need not be aligned.
 pub fn accumulate(element: Element, reduction: Reduction, received: &[u8], into: &mut [u8]) {
     debug_assert!(received.len() == into.len(), "buffers differ in length");
     on(Path::best(), element, Accumulate { reduction, received, into });
@@ -42,9 +42,13 @@ pub fn divide(element: Element, ranks: u32, sums: &mut [u8]) {
     on(Path::best(), element, Divide { ranks: ranks.max(1), sums });
 }
 
-/// What is done to buffers of any format.
+/// What is done to buffers of any format, of which some have another one to compare by.
 trait Task {
-    fn with<L: Level, F: Format>(self, level: L, format: F);
+    fn with<L, A, C>(self, level: L, arithmetic: A, comparison: C)
+    where
+        L: Level,
+        A: Buffers<Value: Arithmetic>,
+        C: Buffers<Value: Ordered>;
 }
 
 fn on(path: Path, element: Element, task: impl Task) {
@@ -59,50 +63,43 @@ fn on(path: Path, element: Element, task: impl Task) {
 
 fn with<L: Level>(level: L, element: Element, task: impl Task) {
     match element {
-        Element::U8 => task.with(level, Itself::<u8>::NEW),
-        Element::I32 => task.with(level, Itself::<i32>::NEW),
-        Element::I64 => task.with(level, Itself::<i64>::NEW),
-        Element::F16 => task.with(level, Float16(level)),
-        Element::Bf16 => task.with(level, Float16Brain),
-        Element::F32 => task.with(level, Itself::<f32>::NEW),
-        Element::F64 => task.with(level, Itself::<f64>::NEW),
+        Element::U8 => task.with(level, Itself::<u8>::NEW, Itself::<u8>::NEW),
+        Element::I32 => task.with(level, Itself::<i32>::NEW, Itself::<i32>::NEW),
+        Element::I64 => task.with(level, Itself::<i64>::NEW, Itself::<i64>::NEW),
+        Element::F16 => task.with(level, Float16(level), Itself::<Bits<0x7c00, 0x7e00>>::NEW),
+        Element::Bf16 => task.with(level, Float16Brain, Itself::<Bits<0x7f80, 0x7fc0>>::NEW),
+        Element::F32 => task.with(level, Itself::<f32>::NEW, Itself::<f32>::NEW),
+        Element::F64 => task.with(level, Itself::<f64>::NEW, Itself::<f64>::NEW),
     }
 }
 
-struct Combine<'a> {
-    reduction: Reduction,
-    local: &'a [u8],
-    received: &'a [u8],
-    into: &'a mut [u8],
-}
-
-impl Task for Combine<'_> {
-    fn with<L: Level, F: Format>(self, level: L, format: F) {
-        match self.reduction {
-            Reduction::Sum | Reduction::Average => level.run(Operating::new(Sum, format, self)),
-            Reduction::Product => level.run(Operating::new(Product, format, self)),
-            Reduction::Min => level.run(Operating::new(Min, format, self)),
-            Reduction::Max => level.run(Operating::new(Max, format, self)),
+macro_rules! reducing {
+    ($task:ident { $($buffer:ident: $buffers:ty),* }) => {
+        struct $task<'a> {
+            reduction: Reduction,
+            $($buffer: $buffers),*
         }
-    }
-}
 
-struct Accumulate<'a> {
-    reduction: Reduction,
-    received: &'a [u8],
-    into: &'a mut [u8],
-}
-
-impl Task for Accumulate<'_> {
-    fn with<L: Level, F: Format>(self, level: L, format: F) {
-        match self.reduction {
-            Reduction::Sum | Reduction::Average => level.run(Operating::new(Sum, format, self)),
-            Reduction::Product => level.run(Operating::new(Product, format, self)),
-            Reduction::Min => level.run(Operating::new(Min, format, self)),
-            Reduction::Max => level.run(Operating::new(Max, format, self)),
+        impl Task for $task<'_> {
+            fn with<L, A, C>(self, level: L, arithmetic: A, comparison: C)
+            where
+                L: Level,
+                A: Buffers<Value: Arithmetic>,
+                C: Buffers<Value: Ordered>,
+            {
+                match self.reduction {
+                    Reduction::Sum | Reduction::Average => level.run(Settled::new(Sum, arithmetic, self)),
+                    Reduction::Product => level.run(Settled::new(Product, arithmetic, self)),
+                    Reduction::Min => level.run(Settled::new(Min, comparison, self)),
+                    Reduction::Max => level.run(Settled::new(Max, comparison, self)),
+                }
+            }
         }
-    }
+    };
 }
+
+reducing! { Combine { local: &'a [u8], received: &'a [u8], into: &'a mut [u8] } }
+reducing! { Accumulate { received: &'a [u8], into: &'a mut [u8] } }
 
 struct Divide<'a> {
     ranks: u32,
@@ -110,41 +107,46 @@ struct Divide<'a> {
 }
 
 impl Task for Divide<'_> {
-    fn with<L: Level, F: Format>(self, level: L, format: F) {
-        level.run(Operating::new(Sum, format, self));
+    fn with<L, A, C>(self, level: L, arithmetic: A, _: C)
+    where
+        L: Level,
+        A: Buffers<Value: Arithmetic>,
+        C: Buffers<Value: Ordered>,
+    {
+        level.run(Settled::new((), arithmetic, self));
     }
 }
 
 /// A task for which operation and format are settled, so that a loop can be compiled.
-struct Operating<O, F, T> {
+struct Settled<O, B, T> {
     operation: PhantomData<O>,
-    format: F,
+    buffers: B,
     task: T,
 }
 
-impl<O, F, T> Operating<O, F, T> {
-    fn new(_: O, format: F, task: T) -> Self {
-        Self { operation: PhantomData, format, task }
+impl<O, B, T> Settled<O, B, T> {
+    fn new(_: O, buffers: B, task: T) -> Self {
+        Self { operation: PhantomData, buffers, task }
     }
 }
 
-impl<O: Operation, F: Format> Kernel for Operating<O, F, Combine<'_>> {
+impl<B: Buffers, O: Operation<B::Value>> Kernel for Settled<O, B, Combine<'_>> {
     #[inline(always)]
     fn run(self) {
-        self.format.combine::<O>(self.task.local, self.task.received, self.task.into);
+        self.buffers.combine::<O>(self.task.local, self.task.received, self.task.into);
     }
 }
 
-impl<O: Operation, F: Format> Kernel for Operating<O, F, Accumulate<'_>> {
+impl<B: Buffers, O: Operation<B::Value>> Kernel for Settled<O, B, Accumulate<'_>> {
     #[inline(always)]
     fn run(self) {
-        self.format.accumulate::<O>(self.task.received, self.task.into);
+        self.buffers.accumulate::<O>(self.task.received, self.task.into);
     }
 }
 
-impl<O, F: Format> Kernel for Operating<O, F, Divide<'_>> {
+impl<B: Buffers<Value: Arithmetic>> Kernel for Settled<(), B, Divide<'_>> {
     #[inline(always)]
     fn run(self) {
-        self.format.divide(self.task.ranks, self.task.sums);
+        self.buffers.divide(self.task.ranks, self.task.sums);
     }
 }

@@ -2,44 +2,48 @@
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     clippy::cast_lossless,
-    reason = "numbers of ranks are rounded as the elements are, and quotients fit"
+    clippy::float_cmp,
+    reason = "numbers of ranks are rounded as the elements are, quotients fit, and equal means equal"
 )]
 
-/// What elements are computed as.
-pub(super) trait Number: Copy {
+/// What is added, multiplied and divided.
+pub(super) trait Arithmetic: Copy {
     fn sum(self, other: Self) -> Self;
     fn product(self, other: Self) -> Self;
-    fn lesser(self, other: Self) -> Self;
-    fn greater(self, other: Self) -> Self;
     /// Divided by a number of ranks, at least one.
     fn shared_by(self, ranks: u32) -> Self;
 }
 
-/// An operation on two elements.
-pub(super) trait Operation {
-    fn of<N: Number>(left: N, right: N) -> N;
+/// What is compared.
+pub(super) trait Ordered: Copy {
+    fn lesser(self, other: Self) -> Self;
+    fn greater(self, other: Self) -> Self;
+}
+
+/// An operation on two values.
+pub(super) trait Operation<V> {
+    fn of(left: V, right: V) -> V;
 }
 
 macro_rules! operations {
-    ($($operation:ident by $method:ident),*) => {$(
+    ($($operation:ident by $method:ident of $values:ident),*) => {$(
         pub(super) struct $operation;
 
-        impl Operation for $operation {
+        impl<V: $values> Operation<V> for $operation {
             #[inline(always)]
-            fn of<N: Number>(left: N, right: N) -> N {
+            fn of(left: V, right: V) -> V {
                 left.$method(right)
             }
         }
     )*};
 }
 
-operations!(Sum by sum, Product by product, Min by lesser, Max by greater);
+operations!(Sum by sum of Arithmetic, Product by product of Arithmetic, Min by lesser of Ordered, Max by greater of Ordered);
 
 macro_rules! integers {
     ($($integer:ty, $shared_by:expr;)*) => {$(
-        impl Number for $integer {
+        impl Arithmetic for $integer {
             #[inline(always)]
             fn sum(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -51,6 +55,13 @@ macro_rules! integers {
             }
 
             #[inline(always)]
+            fn shared_by(self, ranks: u32) -> Self {
+                $shared_by(self, ranks)
+            }
+        }
+
+        impl Ordered for $integer {
+            #[inline(always)]
             fn lesser(self, other: Self) -> Self {
                 self.min(other)
             }
@@ -59,21 +70,22 @@ macro_rules! integers {
             fn greater(self, other: Self) -> Self {
                 self.max(other)
             }
-
-            #[inline(always)]
-            fn shared_by(self, ranks: u32) -> Self {
-                $shared_by(self, ranks)
-            }
         }
     )*};
 }
 
-// Processors divide vectors of floats, not of integers. A quotient of `sum` that is no integer is at least one part in
-// `sum` away from the next one, which is more than the float's rounding.
+// Processors do not divide vectors of integers.
 integers! {
-    u8, |sum, ranks| (f32::from(sum) / ranks as f32) as u8;
-    i32, |sum, ranks| (f64::from(sum) / f64::from(ranks)) as i32;
-    i64, |sum, ranks| sum / i64::from(ranks);
+    // The reciprocal, rounded up to a 65,536th, is less than 1/65,536 too large: 255 of that do not reach the next
+    // whole quotient, which is at least 1/255 away; of more ranks than that, nothing is left.
+    u8, |sum: u8, ranks: u32| ((u32::from(sum) * 65_536_u32.div_ceil(ranks)) >> 16) as u8;
+    // A quotient that is not whole is at least one part in `sum` away from the next whole one, more than a rounding.
+    // Added to 1.5 * 2^52, an integer stands in the last places.
+    i32, |sum: i32, ranks: u32| {
+        let quotient = (f64::from(sum) / f64::from(ranks)).trunc();
+        ((quotient + 6_755_399_441_055_744.0).to_bits() as u32).cast_signed()
+    };
+    i64, |sum: i64, ranks: u32| sum / i64::from(ranks);
 }
 
 /// Which NaN comes of two differs between processors and compilers; here it is always the same one.
@@ -83,9 +95,21 @@ macro_rules! canonical {
         if value.is_nan() { Self::from_bits(Self::NAN.to_bits()) } else { value }
     }};
 }
+
+/// Of two floats the one that is before the other in an order. Equal ones differ in their bits only where they are
+/// zeros: the sign of the result is that of either one, or of both.
+macro_rules! first {
+    ($left:ident $before:tt $right:ident, $either_or_both:tt) => {{
+        let equal = Self::from_bits($left.to_bits() $either_or_both $right.to_bits());
+        let first = if $left $before $right { $left } else { $right };
+        let first = if $left == $right { equal } else { first };
+        canonical!(if $right.is_nan() { $left } else { first })
+    }};
+}
+
 macro_rules! floats {
     ($($float:ty),*) => {$(
-        impl Number for $float {
+        impl Arithmetic for $float {
             #[inline(always)]
             fn sum(self, other: Self) -> Self {
                 canonical!(self + other)
@@ -97,28 +121,75 @@ macro_rules! floats {
             }
 
             #[inline(always)]
+            fn shared_by(self, ranks: u32) -> Self {
+                canonical!(self / ranks as Self)
+            }
+        }
+
+        impl Ordered for $float {
+            #[inline(always)]
             fn lesser(self, other: Self) -> Self {
-                // Equal numbers differ in their bits only where they are zeros.
-                let equal = Self::from_bits(self.to_bits() | other.to_bits());
-                let lesser = if self < other { self } else if other < self { other } else { equal };
-                let number = if self.is_nan() { other } else if other.is_nan() { self } else { lesser };
-                canonical!(number)
+                first!(self < other, |)
             }
 
             #[inline(always)]
             fn greater(self, other: Self) -> Self {
-                let equal = Self::from_bits(self.to_bits() & other.to_bits());
-                let greater = if self > other { self } else if other > self { other } else { equal };
-                let number = if self.is_nan() { other } else if other.is_nan() { self } else { greater };
-                canonical!(number)
-            }
-
-            #[inline(always)]
-            fn shared_by(self, ranks: u32) -> Self {
-                canonical!(self / ranks as Self)
+                first!(self > other, &)
             }
         }
     )*};
 }
 
 floats!(f32, f64);
+
+/// Two floats at a time.
+#[derive(Clone, Copy)]
+pub(super) struct Pair(pub(super) f32, pub(super) f32);
+
+impl Arithmetic for Pair {
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        Self(self.0.sum(other.0), self.1.sum(other.1))
+    }
+
+    #[inline(always)]
+    fn product(self, other: Self) -> Self {
+        Self(self.0.product(other.0), self.1.product(other.1))
+    }
+
+    #[inline(always)]
+    fn shared_by(self, ranks: u32) -> Self {
+        Self(self.0.shared_by(ranks), self.1.shared_by(ranks))
+    }
+}
+
+/// The bits of a float of 16 bits, by which it can be compared: those of positive numbers are ordered as the numbers,
+/// and those of negative ones the other way round. NaN is the one that a result has, greater than infinity.
+#[derive(Clone, Copy)]
+pub(super) struct Bits<const INFINITY: i16, const NAN: i16>(pub(super) i16);
+
+impl<const INFINITY: i16, const NAN: i16> Bits<INFINITY, NAN> {
+    /// As an integer of the same order, with a stand-in for any NaN. Its own inverse but for that.
+    #[inline(always)]
+    fn key(self, nan: i16) -> i16 {
+        if self.0 & i16::MAX > INFINITY { nan } else { flipped(self.0) }
+    }
+}
+
+#[inline(always)]
+fn flipped(bits: i16) -> i16 {
+    bits ^ (bits >> 15 & i16::MAX)
+}
+
+impl<const INFINITY: i16, const NAN: i16> Ordered for Bits<INFINITY, NAN> {
+    #[inline(always)]
+    fn lesser(self, other: Self) -> Self {
+        Self(flipped(self.key(NAN).min(other.key(NAN))))
+    }
+
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        let greater = self.key(i16::MIN).max(other.key(i16::MIN));
+        Self(if greater == i16::MIN { NAN } else { flipped(greater) })
+    }
+}
