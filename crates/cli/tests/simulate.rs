@@ -111,3 +111,44 @@ fn two_level_uses_all_rails_and_the_ring_one() {
     let ratio = took("ring") / took("two-level");
     assert!((4.0..8.0).contains(&ratio), "{ratio}");
 }
+
+/// What `weft simulate` says of its only job.
+fn job(args: &[&str]) -> Value {
+    let args = [&["simulate"], args, &["--format", "json"]].concat();
+    serde_json::from_str::<Value>(&stdout(&args)).unwrap()["jobs"][0].clone()
+}
+
+#[test]
+fn without_a_name_the_quickest_algorithm_is_taken() {
+    for (cluster, collective, size) in [
+        ("4 x dgx-h100 @ rail-optimized(leaf 64x400G)", "all-reduce", "256MiB"),
+        ("4 x dgx-h100 @ rail-optimized(leaf 64x400G)", "all-reduce", "8KiB"),
+        ("3 x dgx-a100 @ fat-tree(leaf 16x200G)", "all-to-all", "16MiB"),
+        ("dgx-1", "broadcast", "1MiB"),
+    ] {
+        let chosen = job(&[cluster, "--collective", collective, "--size", size]);
+        let choice = &chosen["choice"];
+        let times = choice["times"].as_array().unwrap();
+        assert_eq!(times[0]["algorithm"], chosen["algorithm"]);
+        assert_eq!(times[0]["took_s"], chosen["took_s"]);
+        // On 32 GPUs it has hundreds of threads, which are too much to play only to compare.
+        let not_judged = choice["not_judged"].as_array().unwrap();
+        assert!(not_judged.iter().all(|name| name == "synthesised"), "{not_judged:?}");
+        // Each takes as long as it takes when it is named; none of the others is quicker.
+        let best = chosen["took_s"].as_f64().unwrap();
+        let named = |name: &Value| {
+            let name = name.as_str().unwrap();
+            let args = [cluster, "--collective", collective, "--size", size, "--algorithm", name];
+            let named = job(&args);
+            assert_eq!(named["choice"], Value::Null);
+            named["took_s"].as_f64().unwrap()
+        };
+        for time in times {
+            assert_eq!(time["took_s"], named(&time["algorithm"]), "{time}");
+            assert!((best..=2.0 * best).contains(&time["took_s"].as_f64().unwrap()));
+        }
+        for slower in choice["slower"].as_array().unwrap() {
+            assert!(named(slower) > 2.0 * best, "{slower}");
+        }
+    }
+}

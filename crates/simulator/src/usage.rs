@@ -8,7 +8,7 @@ use crate::engine::{Engine, ResourceId};
 const MOST_SAMPLES: usize = 128;
 /// Paths that are looked at before the time between samples doubles, however few samples that are: with a million
 /// paths each sample takes as long as thousands of events.
-const MOST_LOOKS: usize = 4_000_000;
+const MOST_LOOKS: usize = 2_000_000;
 
 /// What every resource had carried at even times.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ mod tests {
         let (count, shares) = samples(1);
         assert_eq!((count, shares.len()), (101, 100));
         assert!(shares.iter().all(|share| (share - 1.0).abs() < 1e-9));
-        // With 900,000 paths five samples are dear, and the next odd number of them is joined.
+        // With 900,000 paths three samples are dear, and the next odd number of them is joined.
         let (count, shares) = samples(900_000);
         assert!(count <= 8, "{count}");
         assert!(shares.iter().all(|share| (share - 1.0).abs() < 1e-9));

@@ -29,7 +29,7 @@ pub struct Args {
     /// The message, as nccl-tests counts it, without a scenario
     #[arg(long, short, value_name = "BYTES", default_value = "1 GiB")]
     size: Bytes,
-    /// The algorithm, without a scenario; else the first that suits
+    /// The algorithm, without a scenario; else the quickest that suits
     #[arg(long, short, value_name = "NAME")]
     algorithm: Option<String>,
     /// How the network behaves, without a scenario; `weft show --list networks` names the models

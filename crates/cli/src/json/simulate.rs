@@ -5,7 +5,7 @@ use weft_base::Diagnostic;
 
 use super::DiagnosticJson;
 use super::predict::LimitJson;
-use crate::simulate::{JobReport, Report};
+use crate::simulate::{JobReport, Judged, Report};
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/simulate/1";
@@ -27,6 +27,8 @@ struct JobJson {
     name: String,
     collective: &'static str,
     algorithm: &'static str,
+    /// Null where the algorithm was named.
+    choice: Option<ChoiceJson>,
     ranks: u32,
     bytes: u64,
     repeat: u32,
@@ -41,6 +43,34 @@ struct JobJson {
     reruns: u32,
     stalled_messages: usize,
     critical_path: Option<CriticalJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct ChoiceJson {
+    /// The quickest first.
+    times: Vec<ChoiceTimeJson>,
+    slower: Vec<&'static str>,
+    not_judged: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct ChoiceTimeJson {
+    algorithm: &'static str,
+    took_s: f64,
+}
+
+impl ChoiceJson {
+    fn of(judged: &Judged) -> Self {
+        let time = |(algorithm, span): &(&'static str, weft_base::Span)| ChoiceTimeJson {
+            algorithm,
+            took_s: span.as_seconds(),
+        };
+        Self {
+            times: judged.times.iter().map(time).collect(),
+            slower: judged.slower.clone(),
+            not_judged: judged.unplayed.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -128,6 +158,7 @@ fn job(job: &JobReport) -> JobJson {
         name: job.name.clone(),
         collective: job.collective.name(),
         algorithm: job.algorithm,
+        choice: job.judged.as_ref().map(ChoiceJson::of),
         ranks: job.ranks,
         bytes: job.size.get(),
         repeat: job.repeat,

@@ -97,6 +97,7 @@ impl<'a> Clock<'a> {
             plan: plan.clone(),
             size,
             algorithm: "",
+            judged: None,
             repeat: 1,
             compute: Span::ZERO,
             start: Time::default(),

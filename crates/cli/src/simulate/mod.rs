@@ -1,5 +1,6 @@
 //! `weft simulate`: from a scenario to a report.
 
+mod choose;
 mod progress;
 mod report;
 mod run;
@@ -9,6 +10,7 @@ mod text;
 mod timeline;
 mod trace;
 
+pub use choose::Judged;
 pub use progress::Progress;
 pub use report::{Busy, JobReport, Reached, Report};
 pub use run::run;

@@ -6,6 +6,7 @@ use weft_predictor::GraphLimit;
 use weft_simulator::control::Counts;
 use weft_simulator::{CriticalPath, Engine, On, Record, ResourceId};
 
+use super::choose::Judged;
 use super::run::bandwidth;
 use super::setup::JobSetup;
 
@@ -35,6 +36,8 @@ pub struct JobReport {
     pub name: String,
     pub collective: Collective,
     pub algorithm: &'static str,
+    /// How it compares with others, where it was chosen as the quickest.
+    pub judged: Option<Judged>,
     pub ranks: u32,
     pub size: Bytes,
     pub repeat: u32,

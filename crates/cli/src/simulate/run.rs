@@ -218,6 +218,7 @@ impl Stageplay<'_> {
             name: job.name.clone(),
             collective: job.call.collective,
             algorithm: job.algorithm,
+            judged: job.judged.clone(),
             ranks: job.plan.ranks,
             size: job.size,
             repeat: job.repeat,

@@ -52,7 +52,7 @@ pub struct JobSpec {
     pub collective: Spanned<String>,
     /// The message as nccl-tests counts it: the whole buffer.
     pub size: Spanned<Bytes>,
-    /// How; the first that suits where none is said.
+    /// How; the quickest that suits where none is said.
     #[serde(default)]
     pub algorithm: Option<Spanned<String>>,
     /// How often.

@@ -8,6 +8,7 @@ use weft_simulator::machine::terrain;
 use weft_simulator::network::{Behaviour, NETWORK_MODELS, NetworkModel, Recovery, Settings, network_model};
 use weft_topology::{LinkFamily, LinkId, NodeId, NodeKind, Topology};
 
+use super::choose::{Arena, Judged, choose};
 use super::scenario::{self, Carries, FaultSpec, JobSpec, OnFault, RecoveryName, Scenario};
 use crate::codes::{NO_SUCH_GPU, SCENARIO, UNPLAYABLE};
 use crate::gpus;
@@ -24,6 +25,8 @@ pub struct JobSetup {
     /// The message as nccl-tests counts it.
     pub size: weft_base::Bytes,
     pub algorithm: &'static str,
+    /// How it compares with others, where it was chosen as the quickest.
+    pub judged: Option<Judged>,
     pub repeat: u32,
     pub compute: Span,
     pub start: Time,
@@ -72,8 +75,9 @@ pub fn prepare(
     let context = Context { name, text, topology, facts: SwitchFacts(catalogue) };
     let mut wrong = Vec::new();
     let mut jobs = Vec::new();
+    let network = context.network(scenario).map_err(|finding| vec![finding])?;
     for (number, spec) in scenario.jobs.iter().enumerate() {
-        match context.job(number, spec) {
+        match context.job(number, spec, &network) {
             Ok(job) => jobs.push(job),
             Err(finding) => wrong.push(finding),
         }
@@ -86,14 +90,7 @@ pub fn prepare(
         }
     }
     changes.sort_by_key(|change| change.at);
-    match context.network(scenario) {
-        Ok(network) if wrong.is_empty() => Ok(Setup { jobs, changes, network, seed: scenario.seed }),
-        Ok(_) => Err(wrong),
-        Err(finding) => {
-            wrong.push(finding);
-            Err(wrong)
-        }
-    }
+    if wrong.is_empty() { Ok(Setup { jobs, changes, network, seed: scenario.seed }) } else { Err(wrong) }
 }
 
 impl Context<'_> {
@@ -156,7 +153,7 @@ impl Context<'_> {
         Err(finding.hint("`loss = 1e-5` is one packet of 100,000").at(self.place(loss)))
     }
 
-    fn job(&self, number: usize, spec: &JobSpec) -> Result<JobSetup, Diagnostic> {
+    fn job(&self, number: usize, spec: &JobSpec, network: &Network) -> Result<JobSetup, Diagnostic> {
         let collective = self.collective(spec)?;
         let gpus = match &spec.gpus {
             Some(text) => self.gpus(text)?,
@@ -166,7 +163,9 @@ impl Context<'_> {
         let ranks = u32::try_from(gpus.len()).unwrap_or(u32::MAX);
         let call = Call::message(collective, size.get(), ranks);
         let terrain = terrain(self.topology, &self.facts, &gpus);
-        let (algorithm, plan) = self.plan(spec, &call, &terrain)?;
+        let (topology, facts, behaviour) = (self.topology, &self.facts, &network.behaviour);
+        let arena = Arena { topology, facts, behaviour, gpus: &gpus };
+        let (algorithm, plan, judged) = self.plan(spec, &call, &terrain, &arena)?;
         let repeat = *spec.repeat.get_ref();
         if repeat == 0 {
             let finding = Diagnostic::error(SCENARIO, "a job must run at least once").hint("`repeat = 1`");
@@ -174,7 +173,20 @@ impl Context<'_> {
         }
         let name = spec.name.clone().unwrap_or_else(|| format!("job{number}"));
         let (compute, start, on_fault) = (spec.compute, spec.start, spec.on_fault);
-        Ok(JobSetup { name, gpus, call, plan, size, algorithm, repeat, compute, start, on_fault, terrain })
+        Ok(JobSetup {
+            name,
+            gpus,
+            call,
+            plan,
+            size,
+            algorithm,
+            judged,
+            repeat,
+            compute,
+            start,
+            on_fault,
+            terrain,
+        })
     }
 
     fn collective(&self, spec: &JobSpec) -> Result<Collective, Diagnostic> {
@@ -189,25 +201,24 @@ impl Context<'_> {
         })
     }
 
-    /// The algorithm that is named, else the first that suits; its plan, proved where that is quick.
+    /// The algorithm that is named, else the quickest that suits; its plan, proved where that is quick.
     fn plan(
         &self,
         spec: &JobSpec,
         call: &Call,
         terrain: &Terrain,
-    ) -> Result<(&'static str, Plan), Diagnostic> {
-        let chosen = match &spec.algorithm {
-            Some(name) => self.named(name, call, terrain)?,
-            None => ALGORITHMS
-                .iter()
-                .copied()
-                .find(|algorithm| algorithm.suits(call, terrain).is_ok())
-                .ok_or_else(|| {
-                    let message = format!("no algorithm suits {} here", call.collective.name());
-                    Diagnostic::error(UNPLAYABLE, message).at(self.place(&spec.collective))
-                })?,
+        arena: &Arena<'_>,
+    ) -> Result<(&'static str, Plan, Option<Judged>), Diagnostic> {
+        let (chosen, plan, judged) = if let Some(name) = &spec.algorithm {
+            let named = self.named(name, call, terrain)?;
+            (named, named.plan(call, terrain), None)
+        } else {
+            let (chosen, plan, judged) = choose(arena, call, terrain).ok_or_else(|| {
+                let message = format!("no algorithm suits {} here", call.collective.name());
+                Diagnostic::error(UNPLAYABLE, message).at(self.place(&spec.collective))
+            })?;
+            (chosen, plan, Some(judged))
         };
-        let plan = chosen.plan(call, terrain);
         if terrain.ranks() <= MOST_PROVED {
             verify(&plan, call).map_err(|violation| {
                 let message = format!("the plan of {} is wrong: {violation}", chosen.name());
@@ -215,7 +226,7 @@ impl Context<'_> {
                     .hint("this is a mistake of weft's own; please report it")
             })?;
         }
-        Ok((chosen.name(), plan))
+        Ok((chosen.name(), plan, judged))
     }
 
     fn named(

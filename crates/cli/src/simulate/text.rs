@@ -4,12 +4,15 @@ use std::fmt::Write as _;
 
 use weft_base::{Span, Time};
 
+use super::choose::{Judged, PATIENCE};
 use super::report::{Critical, JobReport, Report};
 use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Parts of a critical path that are shown.
 const PARTS: usize = 6;
+/// Algorithms that are named with their times beside the quickest.
+const RUNNERS_UP: usize = 3;
 
 /// The report. `cluster` and `network` say what was simulated.
 pub fn text(report: &Report, cluster: &str, network: &str) -> String {
@@ -28,13 +31,13 @@ pub fn text(report: &Report, cluster: &str, network: &str) -> String {
 
 fn jobs(report: &Report) -> String {
     let mut table = Table::default();
-    let faint = |text: &str| Cell::new(text).tone(Tone::Faint);
+    let left = |text: &str| Cell::new(text).tone(Tone::Faint);
     let right = |text: &str| Cell::number(text).tone(Tone::Faint);
     table.row([
-        faint("job"),
+        left("job"),
         right("ranks"),
-        faint("what"),
-        faint("algorithm"),
+        left("what"),
+        left("algorithm"),
         right("began"),
         right("took"),
         right("algbw"),
@@ -66,6 +69,11 @@ fn jobs(report: &Report) -> String {
         ]);
     }
     let mut text = table.lines();
+    for job in &report.jobs {
+        if let Some(judged) = &job.judged {
+            let _ = writeln!(text, "  {}", faint(choice(job, judged)));
+        }
+    }
     for job in report.jobs.iter().filter(|job| job.reruns > 0) {
         let _ = writeln!(text, "  {} was begun again {}", job.name, times(job.reruns));
     }
@@ -76,6 +84,29 @@ fn jobs(report: &Report) -> String {
             text,
             "  {name}: {left} ranks wait for ever, with {stalled} messages on links that are down"
         );
+    }
+    text
+}
+
+/// Why that algorithm: `job0: ring is the quickest; double-binary-tree takes 5 ms`.
+fn choice(job: &JobReport, judged: &Judged) -> String {
+    let others = judged.times.iter().skip(1).take(RUNNERS_UP);
+    let others: Vec<String> = others.map(|(name, span)| format!("{name} {span}")).collect();
+    let (first, name) = (job.algorithm, &job.name);
+    let mut text = match (judged.times.as_slice(), others.as_slice()) {
+        ([], _) => format!("{name}: {first} has the fewest messages"),
+        (_, []) => format!("{name}: {first} is the quickest"),
+        (_, others) => format!("{name}: {first} is the quickest, before {}", others.join(", ")),
+    };
+    let rest = judged.times.len().saturating_sub(1 + RUNNERS_UP);
+    if rest + judged.slower.len() > 0 {
+        let _ = match rest {
+            0 => write!(text, "; more than {PATIENCE} times as long: {}", judged.slower.join(", ")),
+            _ => write!(text, "; {} others take longer", rest + judged.slower.len()),
+        };
+    }
+    if !judged.unplayed.is_empty() {
+        let _ = write!(text, "; not judged, as they have too many messages: {}", judged.unplayed.join(", "));
     }
     text
 }
