@@ -160,12 +160,12 @@ impl Format for Float16Brain {
 
 const UPPER: u32 = 0xffff_0000;
 
-/// To nearest even in the upper half: a bit less than half of the last place that stays is added, and all of it where
-/// that is odd. A result's NaN stays as it is.
+/// To nearest even in the upper half: half of the last place that stays is added, where that is even a bit less. A
+/// result's NaN stays as it is.
 #[inline(always)]
 fn rounded(value: f32) -> u32 {
     let bits = value.to_bits();
-    bits.wrapping_add(0x7fff + (bits >> 16 & 1))
+    bits.wrapping_add(if bits & 0x1_0000 == 0 { 0x7fff } else { 0x8000 })
 }
 
 impl Buffers for Float16Brain {

@@ -163,33 +163,31 @@ impl Arithmetic for Pair {
     }
 }
 
-/// The bits of a float of 16 bits, by which it can be compared: those of positive numbers are ordered as the numbers,
-/// and those of negative ones the other way round. NaN is the one that a result has, greater than infinity.
+/// The bits of a float of 16 bits, by which it can be compared: as integers, those of two negative numbers are ordered
+/// the other way round, all others as the numbers. A NaN in a result is the one that is given.
 #[derive(Clone, Copy)]
 pub(super) struct Bits<const INFINITY: i16, const NAN: i16>(pub(super) i16);
 
 impl<const INFINITY: i16, const NAN: i16> Bits<INFINITY, NAN> {
-    /// As an integer of the same order, with a stand-in for any NaN. Its own inverse but for that.
     #[inline(always)]
-    fn key(self, nan: i16) -> i16 {
-        if self.0 & i16::MAX > INFINITY { nan } else { flipped(self.0) }
+    fn number_or(self, other: i16) -> i16 {
+        if self.0 & i16::MAX > INFINITY { other } else { self.0 }
     }
-}
-
-#[inline(always)]
-fn flipped(bits: i16) -> i16 {
-    bits ^ (bits >> 15 & i16::MAX)
 }
 
 impl<const INFINITY: i16, const NAN: i16> Ordered for Bits<INFINITY, NAN> {
     #[inline(always)]
     fn lesser(self, other: Self) -> Self {
-        Self(flipped(self.key(NAN).min(other.key(NAN))))
+        let (left, right) = (self.number_or(NAN), other.number_or(NAN));
+        Self(if left & right < 0 { left.max(right) } else { left.min(right) })
     }
 
     #[inline(always)]
     fn greater(self, other: Self) -> Self {
-        let greater = self.key(i16::MIN).max(other.key(i16::MIN));
-        Self(if greater == i16::MIN { NAN } else { flipped(greater) })
+        // Less than any number, as its magnitude is the greatest.
+        const LEAST: i16 = -1;
+        let (left, right) = (self.number_or(LEAST), other.number_or(LEAST));
+        let greater = if left & right < 0 { left.min(right) } else { left.max(right) };
+        Self(if greater == LEAST { NAN } else { greater })
     }
 }
