@@ -72,7 +72,7 @@ impl Pattern {
         match self {
             Self::Ring | Self::Tree => Arc::new(RingScatter { data, direction: Direction::Up }),
             Self::Direct => Arc::new(DirectScatter { data }),
-            Self::Switch => Arc::new(SwitchScatter { data }),
+            Self::Switch => Arc::new(SwitchScatter { data, turns: 1 }),
         }
     }
 

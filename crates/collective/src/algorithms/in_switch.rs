@@ -1,7 +1,9 @@
 //! Switches that add and copy on the way.
 
 use super::{knows, lane, phase};
-use crate::movements::{Gather, Scatter, SwitchCollect, SwitchGather, SwitchScatter, SwitchSpread};
+use crate::movements::{
+    Gather, Scatter, SwitchCollect, SwitchFollow, SwitchGather, SwitchScatter, SwitchSpread,
+};
 use crate::{Algorithm, Call, Collective, Groups, Plan, Shape, Terrain, Unsuitable, Window};
 
 /// Each rank has switches add its part of all others, and copy it to all others: each byte crosses each link once.
@@ -79,6 +81,13 @@ impl Algorithm for InSwitch {
         }
     }
 
+    /// As others, but each rank's piece of a turn is 32 KiB or more: a turn costs every rank a message to each other.
+    fn shape(&self, call: &Call, terrain: &Terrain) -> Shape {
+        let shape = Shape::of(call);
+        let turns = shape.pipeline * SHARERS / terrain.ranks().max(SHARERS);
+        Shape { pipeline: turns.max(1), ..shape }
+    }
+
     fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
         self.plan_with(call, terrain, self.shape(call, terrain))
     }
@@ -95,7 +104,7 @@ impl Algorithm for InSwitch {
             let whole = || Window::at(u32::from(channel), 1);
             let (phases, pieces) = match call.collective {
                 Collective::ReduceScatter => {
-                    let scatter = SwitchScatter { data: Scatter::part(in_place) };
+                    let scatter = SwitchScatter { data: Scatter::part(in_place), turns: 1 };
                     (vec![phase(ranks, channel, window, scatter)], pieces)
                 }
                 Collective::AllGather => {
@@ -111,10 +120,20 @@ impl Algorithm for InSwitch {
                     (vec![phase(ranks, channel, whole(), collect)], u32::from(shape.channels))
                 }
                 Collective::AllReduce | Collective::AllToAll | Collective::SendRecv | Collective::Barrier => {
-                    let scatter = SwitchScatter { data: Scatter::all_reduce(in_place) };
-                    let gather = SwitchGather { data: Gather::Placed };
+                    let turns = if ranks > 1 { shape.pipeline.max(1) } else { 1 };
+                    let (window, pieces) =
+                        (Window::at(u32::from(channel) * ranks * turns, 1), pieces * turns);
+                    let scatter = SwitchScatter { data: Scatter::all_reduce(in_place), turns };
                     let first = phase(ranks, channel, window.clone(), scatter);
-                    (vec![first, phase(ranks, channel, window, gather)], pieces)
+                    if turns == 1 {
+                        let gather = SwitchGather { data: Gather::Placed };
+                        (vec![first, phase(ranks, channel, window, gather)], pieces)
+                    } else {
+                        // Adding keeps one direction of the links busy, copying the other.
+                        let thread = u16::try_from(plan.threads.len()).unwrap_or(u16::MAX);
+                        plan.threads.push(vec![first]);
+                        (vec![phase(ranks, channel, window, SwitchFollow { thread, turns })], pieces)
+                    }
                 }
             };
             plan.pieces = pieces;
@@ -123,6 +142,9 @@ impl Algorithm for InSwitch {
         plan
     }
 }
+
+/// Ranks among which a chunk of 256 KiB gives pieces of 32 KiB.
+const SHARERS: u32 = 8;
 
 #[cfg(test)]
 mod tests {
@@ -158,5 +180,6 @@ mod tests {
     #[test]
     fn channels_are_right() {
         assert!(verified(&InSwitch::NVLS, &[1, 2, 4], Some(Shape { channels: 2, pipeline: 1 })) > 20);
+        assert!(verified(&InSwitch::NVLS, &[1, 2, 3, 4, 8], Some(Shape { channels: 2, pipeline: 3 })) > 20);
     }
 }

@@ -4,11 +4,14 @@ use super::{Gather, Scatter};
 use crate::movement::At;
 use crate::{Buffer, Movement, Op};
 
-/// Each position has switches add its chunk of all others.
+/// Each position has switches add its chunk of all others, turn by turn: a turn is over as many chunks as the group has
+/// seats, and each follows the one before.
 #[derive(Debug)]
 pub struct SwitchScatter {
     /// What is added.
     pub data: Scatter,
+    /// How many turns; of a group of one, and where sums end in the rank's own part, a single one.
+    pub turns: u32,
 }
 
 impl Movement for SwitchScatter {
@@ -17,17 +20,18 @@ impl Movement for SwitchScatter {
     }
 
     fn steps(&self, _at: &At<'_>) -> u32 {
-        1
+        self.turns
     }
 
-    fn ops(&self, at: &At<'_>, _step: u32, ops: &mut Vec<Op>) {
+    fn ops(&self, at: &At<'_>, step: u32, ops: &mut Vec<Op>) {
         if at.size() == 1 {
             return self.data.alone(at, ops);
         }
-        let (own, source) = (at.seat.position, self.data.local(at));
+        let (own, source) = (at.seat.position + step * at.size(), self.data.local(at));
         let local = at.chunk(source, own);
         ops.push(Op::SwitchReduce { of: at.ranks(), local, into: self.data.end(at, own) });
-        ops.extend(at.others().map(|(chunk, to)| Op::Contribute { to, from: at.chunk(source, chunk) }));
+        let give = |(chunk, to)| Op::Contribute { to, from: at.chunk(source, chunk + step * at.size()) };
+        ops.extend(at.others().map(give));
     }
 }
 
@@ -54,6 +58,40 @@ impl Movement for SwitchGather {
         }
         let receive = |(chunk, from)| Op::Recv { from, into: at.chunk(Buffer::Output, chunk) };
         ops.extend(at.others().map(receive));
+    }
+}
+
+/// Each position has switches copy its chunk to all others, turn by turn, as soon as another thread has finished the
+/// same turn.
+#[derive(Debug)]
+pub struct SwitchFollow {
+    /// Which thread, one step of which is a turn.
+    pub thread: u16,
+    /// How many turns.
+    pub turns: u32,
+}
+
+impl Movement for SwitchFollow {
+    fn title(&self) -> &'static str {
+        "multicast all-gather, turn by turn"
+    }
+
+    fn steps(&self, _at: &At<'_>) -> u32 {
+        self.turns + 1
+    }
+
+    fn ops(&self, at: &At<'_>, step: u32, ops: &mut Vec<Op>) {
+        if let Some(turn) = step.checked_sub(1) {
+            let first = turn * at.size();
+            let from = at.chunk(Buffer::Output, first + at.seat.position);
+            ops.push(Op::Multicast { to: at.ranks(), from });
+            let receive = |(chunk, from)| Op::Recv { from, into: at.chunk(Buffer::Output, first + chunk) };
+            ops.extend(at.others().map(receive));
+        }
+        // An await holds back the next step.
+        if step < self.turns {
+            ops.push(Op::Await { thread: self.thread, steps: step + 1 });
+        }
     }
 }
 
