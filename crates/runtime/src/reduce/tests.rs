@@ -2,7 +2,6 @@
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
-    clippy::cast_precision_loss,
     reason = "elements of all sizes are kept in 64 bits"
 )]
 
