@@ -19,5 +19,5 @@ pub use fault::Fault;
 pub use number::Number;
 pub use player::{Memory, Player, Progress};
 pub use ports::{Announced, Port, Ports, Transport};
-pub use reduce::{accumulate, combine, divide};
+pub use reduce::{accumulate, combine, copy, divide};
 pub use script::Script;

@@ -1,6 +1,6 @@
 //! Which instructions loops are compiled for, and how those that the processor has are found and used.
 //!
-//! The only unsafe code of reductions is here. A value of a level's type exists only where the processor has the
+//! A value of a level's type exists only where the processor has the
 //! instructions of that level, so that whoever holds one may use them.
 #![allow(unsafe_code)]
 

@@ -1,8 +1,7 @@
 //! Combines buffers element by element.
 //!
 //! The bits of a result do not depend on the machine, nor on which of its vector instructions are used: each element
-//! is one operation, rounded to nearest even; a NaN in a result is always the same one (positive, quiet, no payload);
-//! -0 counts as less than +0. Halves are computed as 32-bit floats and rounded after each operation.
+//! is one operation, without any that do two at once, and what processors do differently is done here.
 #![allow(
     clippy::inline_always,
     reason = "loops are compiled as part of functions that have more instructions"
@@ -11,6 +10,7 @@
 mod format;
 mod level;
 mod number;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -19,11 +19,15 @@ use std::marker::PhantomData;
 use format::{Buffers, Float16, Float16Brain, Itself};
 use level::{Kernel, Level, Path};
 use number::{Arithmetic, Bits, Max, Min, Operation, Ordered, Product, Sum};
+use stream::Stream;
 
 use crate::{Element, Reduction};
 
 /// `into` = `local` ∘ `received`, element by element; an average combines as a sum. All three have the same length, a
 /// multiple of the element's size, and need not be aligned.
+///
+/// The bits of the result are the same on every machine: each element is one operation, rounded to nearest even, that of
+/// halves to 32 bits and then to 16; a NaN is always positive and quiet, without payload; -0 is less than +0.
 pub fn combine(element: Element, reduction: Reduction, local: &[u8], received: &[u8], into: &mut [u8]) {
     debug_assert!(local.len() == into.len() && received.len() == into.len(), "buffers differ in length");
     on(Path::best(), element, Combine { reduction, local, received, into });
@@ -41,6 +45,19 @@ pub fn accumulate(element: Element, reduction: Reduction, received: &[u8], into:
 pub fn divide(element: Element, ranks: u32, sums: &mut [u8]) {
     on(Path::best(), element, Divide { ranks: ranks.max(1), sums });
 }
+
+/// Copies; both have the same length. Past the caches where that is faster.
+pub fn copy(from: &[u8], into: &mut [u8]) {
+    debug_assert!(from.len() == into.len(), "buffers differ in length");
+    if STREAMED_COPY_BYTES.contains(&into.len()) {
+        return Stream::new().copy(from, into);
+    }
+    let length = from.len().min(into.len());
+    into[..length].copy_from_slice(&from[..length]);
+}
+
+/// What is smaller stays in the caches of those who read it next; what is larger, the C library streams by itself, and better.
+const STREAMED_COPY_BYTES: std::ops::Range<usize> = 16 << 20..128 << 20;
 
 /// What is done to buffers of any format, of which some have another one to compare by.
 trait Task {

@@ -339,6 +339,16 @@ fn every_tie_between_halves_goes_to_the_even_one() {
     );
 }
 
+#[test]
+fn copies_of_all_sizes_are_whole() {
+    let from: Vec<u8> = (0..STREAMED_COPY_BYTES.start as u32 + 99).map(|index| (index % 251) as u8).collect();
+    for length in [0, 99, STREAMED_COPY_BYTES.start + 99] {
+        let mut into = vec![0; length + 3];
+        copy(&from[..length], &mut into[3..]);
+        assert!(into[3..] == from[..length] && into[..3] == [0; 3], "{length} bytes");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
