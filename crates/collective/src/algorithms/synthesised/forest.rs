@@ -38,15 +38,38 @@ impl Forest {
             return Some(Self::of_one_rank());
         }
         let (graph, finer) = balanced(graph);
-        let rate = match root {
-            Some(root) => Fraction::new(spread(&graph, root).0, 1),
-            None => gather(&graph).rate(),
-        };
+        let rate = best_rate(&graph, root);
         if rate.numerator == 0 {
             return None;
         }
         let most = (MOST_TREES / roots.len() as u128).max(1);
         let scaled = exact(&graph, rate, most).or_else(|| nearly(&graph, rate, &roots, most))?;
+        let counts = roots.iter().map(|&root| (root, scaled.trees_per_root)).collect();
+        let rate = scaled.rate;
+        let tree_rate = Fraction::new(rate.numerator, rate.denominator * finer * scaled.trees_per_root);
+        Self::packed(&scaled.graph, counts, tree_rate)
+    }
+
+    /// The best forest with as many trees from each rank, or from one, a power of two of at most `most`; the fewest
+    /// where more carry no more. `None` where some rank cannot be reached.
+    pub(super) fn grow_few(graph: &Graph, root: Option<usize>, most: u128) -> Option<Self> {
+        if graph.ranks == 1 {
+            return Some(Self::of_one_rank());
+        }
+        let (graph, finer) = balanced(graph);
+        let roots: Vec<usize> = root.map_or_else(|| (0..graph.ranks).collect(), |root| vec![root]);
+        let rate = best_rate(&graph, root);
+        if rate.numerator == 0 {
+            return None;
+        }
+        let mut best: Option<(u128, Scaled)> = None;
+        for trees in (0..=most.max(1).ilog2()).map(|power| 1 << power) {
+            let (steps, scaled) = within(&graph, rate, &roots, trees)?;
+            if best.as_ref().is_none_or(|(least, _)| steps < *least) {
+                best = Some((steps, scaled));
+            }
+        }
+        let (_, scaled) = best?;
         let counts = roots.iter().map(|&root| (root, scaled.trees_per_root)).collect();
         let rate = scaled.rate;
         let tree_rate = Fraction::new(rate.numerator, rate.denominator * finer * scaled.trees_per_root);
@@ -96,6 +119,14 @@ impl Forest {
     }
 }
 
+/// What a rank can spread, or each of all at once.
+fn best_rate(graph: &Graph, root: Option<usize>) -> Fraction {
+    match root {
+        Some(root) => Fraction::new(spread(graph, root).0, 1),
+        None => gather(graph).rate(),
+    }
+}
+
 /// How many trees to begin at each rank, `all` together, so that all reach every rank; `None` where so few do not.
 ///
 /// Ranks give up what they need not have, one after the other. That leads to the least sum in any order (Frank 1978:
@@ -138,10 +169,23 @@ fn exact(graph: &Graph, rate: Fraction, most: u128) -> Option<Scaled> {
     (trees_per_root <= most).then(|| Scaled { graph: mapped(graph, scaled), trees_per_root, rate })
 }
 
-/// A number of trees that nearly reaches the rate: capacities are rounded down to whole trees, and trees are made
-/// larger in steps of 1/256 until they are so few that all fit.
+/// A number of trees that nearly reaches the rate: the most, or somewhat fewer where that wastes less.
 fn nearly(graph: &Graph, rate: Fraction, roots: &[usize], most: u128) -> Option<Scaled> {
-    let scaled = |trees: u128, steps: u128| -> Option<Scaled> {
+    let counts = [most, most * 3 / 4, most / 2, most * 3 / 8, most / 4];
+    let mut best: Option<(u128, Scaled)> = None;
+    for trees in counts.into_iter().filter(|trees| *trees > 0) {
+        let (steps, scaled) = within(graph, rate, roots, trees)?;
+        if best.as_ref().is_none_or(|(least, _)| steps <= *least) {
+            best = Some((steps, scaled));
+        }
+    }
+    best.map(|(_, scaled)| scaled)
+}
+
+/// So many trees from each root: capacities are rounded down to whole trees, and trees are made larger in steps of
+/// 1/256 until they are so few that all fit. With it, how many steps.
+fn within(graph: &Graph, rate: Fraction, roots: &[usize], trees: u128) -> Option<(u128, Scaled)> {
+    let scaled = |steps: u128| -> Option<Scaled> {
         // Trees of the rate / trees / (1 + steps / 256).
         let (above, below) = (trees * rate.denominator * (256 + steps), rate.numerator * 256);
         let graph = balanced_down(mapped(graph, |capacity| capacity * above / below));
@@ -150,23 +194,13 @@ fn nearly(graph: &Graph, rate: Fraction, roots: &[usize], most: u128) -> Option<
         let rate = Fraction::new(rate.numerator * 256, rate.denominator * (256 + steps));
         holds.then_some(Scaled { graph, trees_per_root: trees, rate })
     };
-    let mut best: Option<(u128, Scaled)> = None;
-    for trees in [most, most * 3 / 4, most / 2, most * 3 / 8, most / 4].into_iter().filter(|trees| *trees > 0)
-    {
-        let mut high =
-            (1..=32).map(|doubling| 1_u128 << doubling).find(|steps| scaled(trees, *steps).is_some())?;
-        let mut low = 0;
-        while low < high {
-            let middle = u128::midpoint(low, high);
-            if scaled(trees, middle).is_some() { high = middle } else { low = middle + 1 }
-        }
-        if best.as_ref().is_none_or(|(steps, _)| high <= *steps)
-            && let Some(found) = scaled(trees, high)
-        {
-            best = Some((high, found));
-        }
+    let mut high = (1..=32).map(|doubling| 1_u128 << doubling).find(|steps| scaled(*steps).is_some())?;
+    let mut low = 0;
+    while low < high {
+        let middle = u128::midpoint(low, high);
+        if scaled(middle).is_some() { high = middle } else { low = middle + 1 }
     }
-    best.map(|(_, scaled)| scaled)
+    scaled(high).map(|scaled| (high, scaled))
 }
 
 fn mapped(graph: &Graph, capacity: impl Fn(u128) -> u128) -> Graph {

@@ -2,9 +2,11 @@
 //!
 //! ForestColl (arXiv:2402.06787): the tightest cut gives the rate; capacities are counted in trees of that rate;
 //! switches are taken out by splitting edges; trees are packed into what is left. All-gather and broadcast send along
-//! the trees, reduce-scatter and reduce against them in the graph turned around, all-reduce does both.
+//! the trees, reduce-scatter and reduce against them in the graph turned around, all-reduce does both. Beyond 32 ranks
+//! that takes too long, and trees across hosts and trees inside them are put together.
 
 mod forest;
+mod hosts;
 mod pack;
 mod schedule;
 mod split;
@@ -15,15 +17,20 @@ pub use forest::{Forest, Tree};
 
 use crate::graph::Graph;
 use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable};
+use hosts::Hosts;
 use schedule::Schedule;
 
-/// Packed spanning trees. The cost of a plan grows about with the fifth power of the ranks: as many maximum flows as
-/// trees have edges together, each over all pairs of ranks.
+/// Packed spanning trees. The cost of packing all at once grows about with the fifth power of the ranks: as many maximum
+/// flows as trees have edges together, each over all pairs of ranks. So more than 32 ranks must be those of hosts of the
+/// same size, whose trees are put together of smaller ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Synthesised;
 
-/// Ranks beyond which it takes too long to pack.
-const MOST_RANKS: u32 = 32;
+/// Ranks beyond which it takes too long to pack all at once.
+const MOST_AT_ONCE: u32 = 32;
+
+/// Ranks of hosts beyond which there would be too many trees.
+const MOST_RANKS: u32 = 256;
 
 impl Algorithm for Synthesised {
     fn name(&self) -> &'static str {
@@ -31,8 +38,8 @@ impl Algorithm for Synthesised {
     }
 
     fn title(&self) -> &'static str {
-        "spanning trees packed into the terrain's graph, up to 32 ranks; bandwidth-optimal on any (ForestColl, \
-         arXiv:2402.06787; Edmonds, 1973)"
+        "spanning trees packed into the terrain's graph, up to 32 ranks at once, bandwidth-optimal on any; beyond, put \
+         together host by host (ForestColl, arXiv:2402.06787; Edmonds, 1973)"
     }
 
     fn collectives(&self) -> &'static [Collective] {
@@ -46,7 +53,7 @@ impl Algorithm for Synthesised {
     }
 
     fn needs(&self) -> &'static str {
-        "a terrain whose graph is known, at most 32 ranks"
+        "a terrain whose graph is known, at most 32 ranks, or 256 in hosts of the same size"
     }
 
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable> {
@@ -56,7 +63,7 @@ impl Algorithm for Synthesised {
             return Err(Unsuitable::Collective { algorithm, collective: call.collective });
         }
         if ranks == 0 || ranks > MOST_RANKS {
-            return Err(Unsuitable::Ranks { algorithm, needs: "at least 1 and at most 32 ranks", ranks });
+            return Err(Unsuitable::Ranks { algorithm, needs: "at least 1 and at most 256 ranks", ranks });
         }
         if call.root.get() >= ranks {
             return lacks("a root that is one of the ranks");
@@ -77,6 +84,18 @@ impl Algorithm for Synthesised {
                 if !graph.is_connected() =>
             {
                 lacks("a way from every rank to every other")
+            }
+            Collective::AllReduce
+            | Collective::AllGather
+            | Collective::ReduceScatter
+            | Collective::Broadcast
+            | Collective::Reduce
+            | Collective::AllToAll
+            | Collective::SendRecv
+            | Collective::Barrier
+                if ranks > MOST_AT_ONCE && by_host(&graph, terrain).is_none() =>
+            {
+                lacks("hosts of the same size that a network joins, for more than 32 ranks")
             }
             Collective::AllReduce
             | Collective::AllGather
@@ -116,18 +135,26 @@ impl Synthesised {
     /// The trees along which data are spread: from the root of a broadcast, otherwise from all ranks, and for an
     /// all-reduce more from some than from others where that helps. `None` where some rank cannot be reached.
     pub fn spreading(self, call: &Call, terrain: &Terrain) -> Option<Forest> {
-        grow(call, &Graph::of(terrain))
+        grow(call, &Graph::of(terrain), terrain)
     }
 
     /// The trees against which sums are made, to the root of a reduce, otherwise to all ranks. Hops are written from
     /// the root outwards, data go the other way.
     pub fn adding(self, call: &Call, terrain: &Terrain) -> Option<Forest> {
-        grow(call, &Graph::of(terrain).reversed())
+        grow(call, &Graph::of(terrain).reversed(), terrain)
     }
 }
 
-fn grow(call: &Call, graph: &Graph) -> Option<Forest> {
+fn grow(call: &Call, graph: &Graph, terrain: &Terrain) -> Option<Forest> {
     let one_root = matches!(call.collective, Collective::Broadcast | Collective::Reduce);
+    let root = one_root.then(|| call.root.index());
+    if terrain.ranks() > MOST_AT_ONCE {
+        return by_host(graph, terrain)?.forest(root);
+    }
     let uneven = if call.collective == Collective::AllReduce { Forest::grow_uneven(graph) } else { None };
-    uneven.or_else(|| Forest::grow(graph, one_root.then(|| call.root.index())))
+    uneven.or_else(|| Forest::grow(graph, root))
+}
+
+fn by_host<'g>(graph: &'g Graph, terrain: &Terrain) -> Option<Hosts<'g>> {
+    Hosts::of(graph, terrain.even(0)? as usize)
 }

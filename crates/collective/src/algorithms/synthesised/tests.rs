@@ -136,6 +136,40 @@ fn trees_reach_the_limit_exactly() {
     }
 }
 
+/// Ten servers of four on two leaves, whose ways to the spine carry half of what hangs on them.
+fn oversubscribed() -> Terrain {
+    let (ranks, [one, other, spine]) = (40_u32, [50, 51, 52]);
+    let mut ends: Vec<_> = (0..ranks).map(|rank| (rank, ranks + rank / 4, 18)).collect();
+    ends.extend((0..ranks).map(|rank| (rank, if rank < 20 { one } else { other }, 2)));
+    ends.extend([(one, spine, 20), (other, spine, 20)]);
+    let group_of = (0..ranks).map(|rank| rank / 4).collect();
+    Terrain::flat(ranks)
+        .with_level(crate::Level { name: "host", group_of })
+        .with_graph(vec![Switch::default(); 13], links(&ends))
+}
+
+#[test]
+fn trees_of_hosts_reach_the_limit_beyond_32_ranks() {
+    let plain = Switch::default();
+    let cases = [
+        ("8 x 8", servers(8, 8, 18, 2, plain)),
+        ("16 x 8", servers(16, 8, 18, 2, plain)),
+        ("oversubscribed", oversubscribed()),
+    ];
+    for (name, terrain) in cases {
+        // All-gather, reduce-scatter, broadcast, reduce.
+        for (found, best) in rates(&terrain) {
+            assert_eq!(found, best, "{name}");
+        }
+        let (found, best) = all_reduce_rate(&terrain);
+        assert_eq!(found, best, "{name} all-reduce");
+        for collective in COLLECTIVES {
+            let call = Call { root: Rank::new(9), ..Call::bytes(collective, 1_003) };
+            prove(&terrain, &call, name);
+        }
+    }
+}
+
 #[test]
 fn plans_are_proved_on_all_terrains() {
     for (name, terrain) in terrains() {
@@ -205,7 +239,11 @@ fn a_calls_terrain_must_be_known_and_connected_and_not_too_large() {
     assert_eq!(needs(&apart, Collective::Broadcast), "synthesised needs a way from the root to every rank");
     assert_eq!(
         needs(&ring(33), Collective::AllGather),
-        "synthesised needs at least 1 and at most 32 ranks, not 33 ranks"
+        "synthesised needs hosts of the same size that a network joins, for more than 32 ranks"
+    );
+    assert_eq!(
+        needs(&ring(257), Collective::AllGather),
+        "synthesised needs at least 1 and at most 256 ranks, not 257 ranks"
     );
     assert_eq!(needs(&ring(4), Collective::AllToAll), "synthesised has no plan for all-to-all");
 }
