@@ -7,7 +7,7 @@ use super::candidates::Candidate;
 use super::time::Timed;
 
 /// Operations of all ranks up to which a plan is proved here.
-const MOST_PROVED: u64 = 1_000_000;
+const MOST_PROVED: u64 = 4_000_000;
 /// Blocks of all buffers of all ranks up to which it is proved.
 const MOST_BLOCKS: u64 = 4_000_000;
 /// Operations of all ranks up to which those of each rank are counted.
