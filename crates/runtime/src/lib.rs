@@ -12,6 +12,7 @@ mod player;
 mod ports;
 mod reduce;
 mod script;
+pub mod transports;
 
 pub use communicator::{Choice, Communicator, Speeds};
 pub use element::{Element, Reduction};

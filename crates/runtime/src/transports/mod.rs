@@ -1,0 +1,4 @@
+//! Ways for bytes from rank to rank.
+
+#[cfg(target_os = "linux")]
+pub mod shared_memory;

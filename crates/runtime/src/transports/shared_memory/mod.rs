@@ -1,0 +1,293 @@
+//! Streams between ranks of one host, through memory that all of them map.
+//!
+//! A small message travels in one line of the cache, together with what says that it is there. A larger one is copied
+//! to a ring in parts, from which the receiver takes them; a large one is read by the receiver from the sender's own
+//! memory, where the system permits that; and one that lies in a [`SharedBuffer`] is not copied at all.
+//!
+//! Who waits spins, then yields, then sleeps. All ranks see on a board who lives, who waits for whom, and what each
+//! has announced; from it the one to blame is found when nothing moves.
+
+mod blame;
+mod board;
+mod buffer;
+mod inbound;
+mod join;
+mod layout;
+mod mapping;
+mod outbound;
+mod region;
+mod slot;
+mod system;
+mod wait;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_collective::Rank;
+
+use board::{Board, State};
+use buffer::Registry;
+pub use buffer::SharedBuffer;
+use inbound::{Inbound, Reach, Trouble};
+use mapping::Mapping;
+pub use mapping::Plain;
+use outbound::{Outbound, Way};
+pub use region::Region;
+use region::lacking;
+use wait::Stall;
+
+use crate::{Announced, Fault, Port, Ports, Transport};
+
+/// How streams go. The same for all ranks, but for the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Of the ring of each stream, from a page to a mebibyte; rounded up to a power of two. The region's maker decides.
+    pub ring_bytes: usize,
+    /// Copied to the ring at a time, so that sender and receiver work at the same time.
+    pub part_bytes: usize,
+    /// From this length on the receiver reads a piece from the sender's memory itself, if it may.
+    pub direct_from_bytes: usize,
+    /// Read from another process at a time: what stays in the cache until it is taken.
+    pub direct_part_bytes: usize,
+    /// From this length on a piece in a [`SharedBuffer`] is read where it is.
+    pub registered_from_bytes: usize,
+    /// Whether this rank permits other processes of its user to read its memory, where the system asks for that
+    /// (Yama's `ptrace_scope` 1). Without it messages are copied twice there.
+    pub permits_reading: bool,
+}
+
+impl Default for Settings {
+    /// As measured best.
+    fn default() -> Self {
+        Self {
+            ring_bytes: 256 << 10,
+            part_bytes: 16 << 10,
+            direct_from_bytes: 48 << 10,
+            direct_part_bytes: 64 << 10,
+            registered_from_bytes: 1 << 10,
+            permits_reading: true,
+        }
+    }
+}
+
+/// One rank's ends of all streams of a group on one host.
+pub struct SharedMemory {
+    region: Region,
+    rank: usize,
+    deadline: Duration,
+    settings: Settings,
+    board: Board,
+    /// By channel, then peer; mapped when first used.
+    outbound: Vec<Option<Box<Outbound>>>,
+    inbound: Vec<Option<Box<Inbound>>>,
+    reach: Reach,
+    registry: Arc<Registry>,
+    /// Of the present call: its number, what is announced, and both as one number that slots carry.
+    sequence: u64,
+    signature: u64,
+    tag: u64,
+    beats: u64,
+    stall: Stall,
+    /// Rounds of waiting before others get the processor.
+    spins: u32,
+    /// Why some messages are copied twice.
+    staged: Option<String>,
+    fault: Option<Fault>,
+}
+
+impl SharedMemory {
+    /// Makes the memory that so many ranks of a group will share; each of them then joins it.
+    pub fn create(ranks: usize, settings: &Settings) -> Result<Region, Fault> {
+        Region::create(ranks, settings)
+    }
+
+    /// Who this is.
+    pub fn rank(&self) -> Rank {
+        name(self.rank)
+    }
+
+    /// How many there are.
+    pub fn ranks(&self) -> usize {
+        self.region.layout.ranks
+    }
+
+    /// For how long nothing may move from now on before a rank is blamed.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = deadline;
+    }
+
+    /// Why large messages from or to some peer are copied twice; nothing if the system permits better.
+    pub fn why_staged(&self) -> Option<&str> {
+        self.staged.as_deref()
+    }
+
+    /// Memory that the peers can map, from which they read what is pushed without a copy.
+    pub fn allocate(&mut self, bytes: usize) -> Result<SharedBuffer, Fault> {
+        SharedBuffer::new(&self.registry, bytes)
+    }
+
+    /// Where a stream's end is kept.
+    fn index(&self, port: Port) -> usize {
+        usize::from(port.channel) * self.region.layout.ranks + port.peer.index()
+    }
+
+    /// Shows that this rank lives.
+    #[inline]
+    fn beat(&mut self) {
+        self.beats += 1;
+        self.board.set_beats(self.rank, self.beats);
+    }
+
+    /// Something has moved that a peer may wait for.
+    #[inline]
+    fn moved(&mut self, peer: Rank) {
+        self.beat();
+        self.board.ring(peer.index());
+    }
+
+    /// Maps a stream in one direction.
+    fn stream(&self, port: Port, from: usize, to: usize) -> Result<Mapping, Fault> {
+        let layout = self.region.layout;
+        if port.peer.index() >= layout.ranks {
+            let how = format!("there are {} ranks", layout.ranks);
+            return Err(Fault::Unreachable { rank: port.peer, how });
+        }
+        Mapping::new(&*self.region.file, layout.stream(port.channel, from, to), layout.stream_bytes(), false)
+            .map_err(|error| lacking("mapping a stream", error))
+    }
+
+    #[cold]
+    fn open_outbound(&mut self, port: Port) -> Result<(), Fault> {
+        let (index, peer) = (self.index(port), port.peer.index());
+        let stream = self.stream(port, self.rank, peer)?;
+        let outbound = Outbound::new(stream, self.region.layout.ring, self.board.reads(peer, self.rank));
+        put(&mut self.outbound, index, Box::new(outbound));
+        Ok(())
+    }
+
+    #[cold]
+    fn open_inbound(&mut self, port: Port) -> Result<(), Fault> {
+        let (index, peer) = (self.index(port), port.peer.index());
+        let stream = self.stream(port, peer, self.rank)?;
+        let inbound = Inbound::new(stream, self.region.layout.ring, self.board.process(peer));
+        put(&mut self.inbound, index, Box::new(inbound));
+        Ok(())
+    }
+
+    /// Ends it all; of several ranks that do so at the same time the first is heard.
+    #[cold]
+    fn fail(&mut self, fault: Fault) -> Fault {
+        self.board.give_up(self.rank, &fault);
+        let fault = self.board.fault().unwrap_or(fault);
+        self.fault = Some(fault.clone());
+        fault
+    }
+}
+
+/// A rank by its index.
+fn name(rank: usize) -> Rank {
+    Rank::new(u32::try_from(rank).unwrap_or(u32::MAX))
+}
+
+fn put<T>(list: &mut Vec<Option<T>>, index: usize, value: T) {
+    if list.len() <= index {
+        list.resize_with(index + 1, || None);
+    }
+    if let Some(place) = list.get_mut(index) {
+        *place = Some(value);
+    }
+}
+
+impl Ports for SharedMemory {
+    #[inline]
+    fn push(&mut self, port: Port, piece: &[u8], done: usize, _end: bool) -> Result<usize, Fault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let index = self.index(port);
+        if !matches!(self.outbound.get(index), Some(Some(_))) {
+            self.open_outbound(port)?;
+        }
+        let (registry, settings) = (&*self.registry, &self.settings);
+        let Some(Some(stream)) = self.outbound.get_mut(index) else { return Ok(done) };
+        let (before, direct) = (stream.slots(), stream.direct);
+        let over = stream.push(piece, done, self.tag, |rest| {
+            let place = if rest.len() >= settings.registered_from_bytes { registry.find(rest) } else { None };
+            match place {
+                Some(place) => Way::Registered(place),
+                None if direct && rest.len() >= settings.direct_from_bytes => Way::Direct,
+                None => Way::Staged(settings.part_bytes),
+            }
+        });
+        if stream.slots() != before {
+            self.moved(port.peer);
+        }
+        Ok(over)
+    }
+
+    #[inline]
+    fn pull(
+        &mut self,
+        port: Port,
+        want: usize,
+        unit: usize,
+        _end: bool,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<usize, Fault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let index = self.index(port);
+        if !matches!(self.inbound.get(index), Some(Some(_))) {
+            self.open_inbound(port)?;
+        }
+        let Some(Some(stream)) = self.inbound.get_mut(index) else { return Ok(0) };
+        let before = stream.progress();
+        let got = stream.pull((want, unit), self.tag, &mut self.reach, &mut take);
+        if stream.progress() != before {
+            self.moved(port.peer);
+        }
+        got.map_err(|trouble| match trouble {
+            Trouble::Differs => self.differs(port.peer.index()),
+            Trouble::Unreadable(error) => self.unreadable(port.peer.index(), &error),
+        })
+    }
+}
+
+impl Transport for SharedMemory {
+    fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        self.sequence += 1;
+        self.signature = call.signature;
+        // Calls that are alike differ by their number; the factor spreads it over all bits.
+        self.tag = call.signature.wrapping_add(self.sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        self.board.announce(self.rank, self.sequence, call.signature, call.text);
+        self.beat();
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(&mut self, rounds: u32, on: &[Port]) -> Result<(), Fault> {
+        if rounds < self.spins {
+            self.stall.end();
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        self.wait_long(rounds, on)
+    }
+
+    fn abandon(&mut self, fault: &Fault) {
+        if self.fault.is_none() {
+            self.fail(fault.clone());
+        }
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        self.board.enter(self.rank, State::Left);
+        self.board.ring_all();
+    }
+}
