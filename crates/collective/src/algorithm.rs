@@ -28,13 +28,21 @@ pub trait Algorithm: Sync {
         Shape::of(call)
     }
 
-    /// The plan in a given shape. Algorithms follow what of it applies to them.
-    fn plan_with(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
-        self.plan(call, terrain)
+    /// The plan in the shape that it has by itself. For calls that it does not suit the plan is empty.
+    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+        self.plan_with(call, terrain, self.shape(call, terrain))
     }
 
-    /// The plan. Asked only for calls that it suits; for others the plan is empty.
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan;
+    /// The plan in a given shape. Algorithms follow what of it applies to them.
+    fn plan_with(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
+        if self.suits(call, terrain).is_err() {
+            return Plan::empty(terrain.ranks());
+        }
+        self.suited_plan(call, terrain, shape)
+    }
+
+    /// The plan of a call that it suits. What calls for plans calls [`Algorithm::plan`] or [`Algorithm::plan_with`].
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan;
 }
 
 /// Into how much a plan is cut.

@@ -2,7 +2,7 @@
 
 use super::{even, knows, phase};
 use crate::movements::{BruckExchange, BruckGather, Dissemination, Gather};
-use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable, Window};
+use crate::{Algorithm, Call, Collective, Plan, Shape, Terrain, Unsuitable, Window};
 
 /// Distances that double, for any number of ranks: all-gather, all-to-all, and the dissemination barrier.
 #[derive(Debug, Clone, Copy)]
@@ -31,11 +31,8 @@ impl Algorithm for Bruck {
         if call.collective == Collective::AllToAll { even(self, call) } else { Ok(()) }
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         let ranks = terrain.ranks();
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let window = Window::at(0, 1);
         let (phase, scratch) = match call.collective {
             Collective::AllGather => {

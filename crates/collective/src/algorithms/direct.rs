@@ -103,15 +103,8 @@ impl Algorithm for Direct {
         placed(self, call)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
-        self.plan_with(call, terrain, self.shape(call, terrain))
-    }
-
-    fn plan_with(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
         let ranks = terrain.ranks();
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let scratch = u16::from(
             call.collective == Collective::ReduceScatter
                 || (call.collective == Collective::AllToAll && call.in_place),

@@ -29,16 +29,9 @@ impl Algorithm for DoubleTree {
         knows(self, call, terrain)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
-        self.plan_with(call, terrain, self.shape(call, terrain))
-    }
-
-    fn plan_with(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
         let ranks = terrain.ranks();
         let mut plan = Plan::empty(ranks);
-        if self.suits(call, terrain).is_err() {
-            return plan;
-        }
         let (chunks, in_place) = (shape.pipeline, call.in_place);
         let lanes = (0..shape.channels).flat_map(|channel| TREES.map(|tree| (channel, tree)));
         for (lane, (channel, tree)) in (0..).zip(lanes) {

@@ -2,7 +2,7 @@
 
 use super::{knows, phase, power_of_two};
 use crate::movements::{DoublingGather, Gather, HalvingScatter, Nearest, Scatter};
-use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable, Window};
+use crate::{Algorithm, Call, Collective, Plan, Shape, Terrain, Unsuitable, Window};
 
 /// Recursive halving, doubling, or both: bandwidth-optimal in a logarithmic number of steps, for powers of two.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +30,8 @@ impl Algorithm for HalvingDoubling {
         power_of_two(self, terrain)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         let ranks = terrain.ranks();
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let window = Window::at(0, 1);
         let (phases, pieces, scratch) = match call.collective {
             Collective::ReduceScatter => {

@@ -415,11 +415,7 @@ impl Algorithm for Hierarchy {
         self.joined(call, terrain, &dimensions)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
-        self.plan_with(call, terrain, self.shape(call, terrain))
-    }
-
-    fn plan_with(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
         let ranks = terrain.ranks();
         let mut plan = Plan::empty(ranks);
         let Some(dimensions) = self.dimensions(terrain).filter(|_| self.suits(call, terrain).is_ok()) else {

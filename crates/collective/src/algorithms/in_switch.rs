@@ -88,16 +88,9 @@ impl Algorithm for InSwitch {
         Shape { pipeline: turns.max(1), ..shape }
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
-        self.plan_with(call, terrain, self.shape(call, terrain))
-    }
-
-    fn plan_with(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
         let ranks = terrain.ranks();
         let mut plan = Plan::empty(ranks);
-        if self.suits(call, terrain).is_err() {
-            return plan;
-        }
         let (in_place, root) = (call.in_place, call.root.get());
         for channel in 0..shape.channels {
             let (window, pieces) = lane(call.collective, ranks, shape.channels, channel);

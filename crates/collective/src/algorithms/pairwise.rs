@@ -3,7 +3,7 @@
 use super::direct::{all_to_all, placed};
 use super::knows;
 use crate::movements::Peers;
-use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable, Window};
+use crate::{Algorithm, Call, Collective, Plan, Shape, Terrain, Unsuitable, Window};
 
 /// All-to-all with one peer in each step, so that nobody is sent to by two at once.
 #[derive(Debug, Clone, Copy)]
@@ -31,11 +31,8 @@ impl Algorithm for Pairwise {
         placed(self, call)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         let ranks = terrain.ranks();
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let threads = vec![all_to_all(call, ranks, 0, Window::at(0, 1), Peers::One)];
         Plan { scratch: u16::from(call.in_place), threads, ..Plan::empty(ranks) }
     }

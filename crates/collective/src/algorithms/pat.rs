@@ -2,7 +2,7 @@
 
 use super::{knows, phase};
 use crate::movements::{Gather, PatGather, PatScatter, Scatter};
-use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable, Window};
+use crate::{Algorithm, Call, Collective, Plan, Shape, Terrain, Unsuitable, Window};
 
 /// PAT: a binomial tree for each part, all trees in the same steps. The least bytes in a logarithmic number of steps,
 /// for any number of ranks; what goes far is little.
@@ -26,11 +26,8 @@ impl Algorithm for Pat {
         knows(self, call, terrain)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         let ranks = terrain.ranks();
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let window = Window::at(0, 1);
         let (phase, scratch) = if call.collective == Collective::AllGather {
             (phase(ranks, 0, window, PatGather { data: Gather::part(call.in_place) }), 0)

@@ -7,7 +7,7 @@ use crate::movements::{
     DoublingGather, End, Fold, Gather, HalvingScatter, Nearest, RootGather, Scatter, Unfold,
 };
 use crate::{
-    Algorithm, Buffer, Call, Collective, Groups, Movement, Phase, Plan, Terrain, Unsuitable, Window,
+    Algorithm, Buffer, Call, Collective, Groups, Movement, Phase, Plan, Shape, Terrain, Unsuitable, Window,
 };
 
 /// Pairs fold until a power of two is left; then recursive halving and doubling (all-reduce), or halving and a
@@ -67,11 +67,8 @@ impl Algorithm for Rabenseifner {
         if call.collective == Collective::Reduce { power_of_two(self, terrain) } else { Ok(()) }
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         let ranks = terrain.ranks();
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let (pieces, excess) = folded(ranks);
         let window = Window::at(0, 1);
         if call.collective == Collective::Reduce {

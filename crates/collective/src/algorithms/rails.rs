@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{even, knows};
 use crate::movements::{Exchange, Keep, Peers};
 use crate::{
-    Algorithm, Buffer, Call, Collective, Groups, Movement, Phase, Plan, Terrain, Unsuitable, Window,
+    Algorithm, Buffer, Call, Collective, Groups, Movement, Phase, Plan, Shape, Terrain, Unsuitable, Window,
 };
 
 /// What is for rank g of another host first goes, inside the own host, to the rank g there, and then along its rail:
@@ -42,12 +42,9 @@ impl Algorithm for Rails {
         }
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+    fn suited_plan(&self, _call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         let ranks = terrain.ranks();
         let size = terrain.even(0).unwrap_or(1);
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let (hosts, aside, peers) = (ranks / size, Buffer::Scratch(0), Peers::All);
         let phase = |groups, window, movement: Exchange| {
             let movement: Arc<dyn Movement> = Arc::new(movement);

@@ -3,7 +3,7 @@
 use super::rabenseifner::{between, folded, staying};
 use super::{knows, phase, power_of_two};
 use crate::movements::{Doubling, DoublingGather, Gather, Nearest};
-use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable, Window};
+use crate::{Algorithm, Call, Collective, Plan, Shape, Terrain, Unsuitable, Window};
 
 /// Recursive doubling: the least latency for small messages. All-reduce and barrier for any number of ranks,
 /// all-gather for powers of two.
@@ -32,11 +32,8 @@ impl Algorithm for RecursiveDoubling {
         if call.collective == Collective::AllGather { power_of_two(self, terrain) } else { Ok(()) }
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         let ranks = terrain.ranks();
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(ranks);
-        }
         let window = Window::at(0, 1);
         if call.collective == Collective::AllGather {
             let (data, nearest) = (Gather::part(call.in_place), Nearest::Least);

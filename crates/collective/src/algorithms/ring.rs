@@ -105,14 +105,7 @@ impl Algorithm for Ring {
         knows(self, call, terrain)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
-        self.plan_with(call, terrain, self.shape(call, terrain))
-    }
-
-    fn plan_with(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(terrain.ranks());
-        }
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
         Rings { both_ways: false }.plan(call, terrain.ranks(), shape)
     }
 }
@@ -138,14 +131,7 @@ impl Algorithm for BidirectionalRing {
         Shape::of(call).channels(2)
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
-        self.plan_with(call, terrain, self.shape(call, terrain))
-    }
-
-    fn plan_with(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(terrain.ranks());
-        }
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan {
         Rings { both_ways: true }.plan(call, terrain.ranks(), shape)
     }
 }

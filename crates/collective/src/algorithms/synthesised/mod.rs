@@ -16,7 +16,7 @@ mod tests;
 pub use forest::{Forest, Tree};
 
 use crate::graph::Graph;
-use crate::{Algorithm, Call, Collective, Plan, Terrain, Unsuitable};
+use crate::{Algorithm, Call, Collective, Plan, Shape, Terrain, Unsuitable};
 use hosts::Hosts;
 use schedule::Schedule;
 
@@ -108,10 +108,7 @@ impl Algorithm for Synthesised {
         }
     }
 
-    fn plan(&self, call: &Call, terrain: &Terrain) -> Plan {
-        if self.suits(call, terrain).is_err() {
-            return Plan::empty(terrain.ranks());
-        }
+    fn suited_plan(&self, call: &Call, terrain: &Terrain, _shape: Shape) -> Plan {
         // Connected graphs have trees; were there none, a plan that does nothing is better than half of one.
         self.planned(call, terrain).unwrap_or_else(|| Plan::empty(terrain.ranks()))
     }
