@@ -56,6 +56,8 @@ struct End {
     /// Bytes over, and of the present piece: where it begins and ends, and how much of it is over.
     at: usize,
     piece: Option<(usize, usize, usize)>,
+    /// Whether the message is over; an empty one is only once it has come.
+    over: bool,
 }
 
 impl End {
@@ -74,8 +76,9 @@ impl End {
         self.piece = (start + now < end).then_some((start, end, now));
         if self.piece.is_none() {
             self.at = end;
+            self.over = last;
         }
-        now > done || start == end
+        now > done || last
     }
 
     fn pull(&mut self, transport: &mut SharedMemory, random: &mut Random) -> bool {
@@ -84,7 +87,9 @@ impl End {
         let mut at = self.at;
         let (bytes, unit) = (&self.bytes, self.unit);
         let end = self.at + want == bytes.len();
+        let mut called = false;
         let got = transport.pull(self.port, want, unit, end, |part| {
+            called = true;
             assert!(part.len().is_multiple_of(unit));
             assert!(part == &bytes[at..at + part.len()], "wrong bytes at {at} of {}", bytes.len());
             at += part.len();
@@ -92,7 +97,8 @@ impl End {
         let got = got.unwrap();
         assert_eq!(self.at + got, at);
         self.at = at;
-        got > 0 || want == 0
+        self.over = called && end && at == self.bytes.len();
+        got > 0 || self.over
     }
 }
 
@@ -108,7 +114,7 @@ fn exchange(mut transport: SharedMemory, channels: u16, messages: usize) {
                 let (bytes, unit) =
                     if sends { message(me, peer, channel, 0) } else { message(peer, me, channel, 0) };
                 let port = port(peer, channel * 5);
-                ends.push(End { port, sends, number: 0, bytes, unit, at: 0, piece: None });
+                ends.push(End { port, sends, number: 0, bytes, unit, at: 0, piece: None, over: false });
             }
         }
     }
@@ -117,7 +123,7 @@ fn exchange(mut transport: SharedMemory, channels: u16, messages: usize) {
         let mut moved = false;
         for end in &mut ends {
             moved |= end.step(&mut transport, &mut random);
-            if end.at == end.bytes.len() && end.piece.is_none() {
+            if std::mem::take(&mut end.over) {
                 end.number += 1;
                 let (peer, channel) = (end.port.peer.index(), end.port.channel / 5);
                 let (from, to) = if end.sends { (me, peer) } else { (peer, me) };
@@ -194,6 +200,29 @@ fn receive(transport: &mut SharedMemory, from: Port, length: usize) -> Result<Ve
         }
     }
     Ok(bytes)
+}
+
+#[test]
+fn empty_messages_come_one_by_one() {
+    let region = SharedMemory::create(2, &Settings::default()).unwrap();
+    threads(2, |me| {
+        let mut transport = SharedMemory::join(&region, rank(me), DEADLINE, &Settings::default()).unwrap();
+        // More than a stream holds at a time.
+        for number in 0..100_u8 {
+            if me == 0 {
+                assert_eq!(transport.push(port(1, 0), &[], 0, true), Ok(0));
+                send(&mut transport, port(1, 0), &[number; 3]).unwrap();
+                continue;
+            }
+            let (mut has_come, mut rounds) = (false, 0);
+            while !has_come {
+                assert_eq!(transport.pull(port(0, 0), 0, 4, true, |part| has_come = part.is_empty()), Ok(0));
+                rounds += 1;
+                transport.wait(rounds, &[port(0, 0)]).unwrap();
+            }
+            assert_eq!(receive(&mut transport, port(0, 0), 3), Ok(vec![number; 3]));
+        }
+    });
 }
 
 #[test]

@@ -78,12 +78,25 @@ pub(super) struct Inbound {
     split: Vec<u8>,
     /// Whether more was wanted than there was.
     hungry: bool,
+    /// Whether bytes of the present message were taken.
+    begun: bool,
 }
 
 impl Inbound {
     pub(super) fn new(stream: Mapping, ring: usize, process: u32) -> Self {
         let (slots, freed, read) = (0, 0, 0);
-        Self { stream, ring, process, slots, freed, read, piece: None, split: Vec::new(), hungry: false }
+        Self {
+            stream,
+            ring,
+            process,
+            slots,
+            freed,
+            read,
+            piece: None,
+            split: Vec::new(),
+            hungry: false,
+            begun: false,
+        }
     }
 
     /// How many slots have been emptied, by which it is seen that the sender may go on.
@@ -95,11 +108,14 @@ impl Inbound {
     #[inline]
     pub(super) fn pull(
         &mut self,
-        (want, unit): (usize, usize),
+        (want, unit, end): (usize, usize, bool),
         tag: u64,
         reach: &mut Reach,
         take: &mut impl FnMut(&[u8]),
     ) -> Result<usize, Trouble> {
+        if want == 0 {
+            return if end { self.end(tag, take) } else { Ok(0) };
+        }
         let mut got = 0;
         while got < want && got < TURN {
             let Some(mut piece) =
@@ -128,7 +144,26 @@ impl Inbound {
             self.close(piece);
         }
         self.hungry = got < want;
+        self.begun = if self.hungry { self.begun || got > 0 } else { !end };
         Ok(got)
+    }
+
+    /// Takes the end of a message of which all bytes are taken: an empty one comes in a slot.
+    #[cold]
+    fn end(&mut self, tag: u64, take: &mut impl FnMut(&[u8])) -> Result<usize, Trouble> {
+        let has_come = if std::mem::take(&mut self.begun) {
+            true
+        } else if let Some(piece) = self.open(tag)? {
+            self.close(piece);
+            true
+        } else {
+            false
+        };
+        self.hungry = !has_come;
+        if has_come {
+            take(&[]);
+        }
+        Ok(0)
     }
 
     /// The next piece, if it is there.

@@ -174,6 +174,24 @@ impl SharedMemory {
         Ok(())
     }
 
+    /// Ends a message with nothing. As that is asked for once, it waits where there is no room.
+    #[cold]
+    fn push_end(&mut self, port: Port, index: usize) -> Result<usize, Fault> {
+        let mut rounds = 0;
+        while let Some(Some(stream)) = self.outbound.get_mut(index) {
+            let before = stream.slots();
+            if stream.end(self.tag) {
+                if stream.slots() != before {
+                    self.moved(port.peer);
+                }
+                break;
+            }
+            rounds += 1;
+            self.wait(rounds, &[port])?;
+        }
+        Ok(0)
+    }
+
     /// Ends it all; of several ranks that do so at the same time the first is heard.
     #[cold]
     fn fail(&mut self, fault: Fault) -> Fault {
@@ -200,7 +218,7 @@ fn put<T>(list: &mut Vec<Option<T>>, index: usize, value: T) {
 
 impl Ports for SharedMemory {
     #[inline]
-    fn push(&mut self, port: Port, piece: &[u8], done: usize, _end: bool) -> Result<usize, Fault> {
+    fn push(&mut self, port: Port, piece: &[u8], done: usize, end: bool) -> Result<usize, Fault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -208,10 +226,13 @@ impl Ports for SharedMemory {
         if !matches!(self.outbound.get(index), Some(Some(_))) {
             self.open_outbound(port)?;
         }
+        if piece.is_empty() {
+            return if end { self.push_end(port, index) } else { Ok(0) };
+        }
         let (registry, settings) = (&*self.registry, &self.settings);
         let Some(Some(stream)) = self.outbound.get_mut(index) else { return Ok(done) };
         let (before, direct) = (stream.slots(), stream.direct);
-        let over = stream.push(piece, done, self.tag, |rest| {
+        let over = stream.push((piece, end), done, self.tag, |rest| {
             let place = if rest.len() >= settings.registered_from_bytes { registry.find(rest) } else { None };
             match place {
                 Some(place) => Way::Registered(place),
@@ -231,7 +252,7 @@ impl Ports for SharedMemory {
         port: Port,
         want: usize,
         unit: usize,
-        _end: bool,
+        end: bool,
         mut take: impl FnMut(&[u8]),
     ) -> Result<usize, Fault> {
         if let Some(fault) = &self.fault {
@@ -243,7 +264,7 @@ impl Ports for SharedMemory {
         }
         let Some(Some(stream)) = self.inbound.get_mut(index) else { return Ok(0) };
         let before = stream.progress();
-        let got = stream.pull((want, unit), self.tag, &mut self.reach, &mut take);
+        let got = stream.pull((want, unit, end), self.tag, &mut self.reach, &mut take);
         if stream.progress() != before {
             self.moved(port.peer);
         }

@@ -52,6 +52,8 @@ pub(super) struct Outbound {
     posted: Option<Posted>,
     /// Whether the last piece could not be sent as a whole.
     stuck: bool,
+    /// Whether the present message has bytes.
+    begun: bool,
     /// Whether the receiver can read this process's memory.
     pub(super) direct: bool,
 }
@@ -59,7 +61,19 @@ pub(super) struct Outbound {
 impl Outbound {
     pub(super) fn new(stream: Mapping, ring: usize, direct: bool) -> Self {
         let (slots, taken, filled, freed, shown) = (0, 0, 0, 0, 0);
-        Self { stream, ring, slots, taken, filled, freed, shown, posted: None, stuck: false, direct }
+        Self {
+            stream,
+            ring,
+            slots,
+            taken,
+            filled,
+            freed,
+            shown,
+            posted: None,
+            stuck: false,
+            begun: false,
+            direct,
+        }
     }
 
     /// Slots filled so far; more of them after a push mean that there is something to look at.
@@ -67,11 +81,23 @@ impl Outbound {
         self.slots
     }
 
-    /// Goes on with a piece; gives how much of it is over.
+    /// Ends a message with nothing; an empty message takes a slot, so that it is seen to have come. Whether it could.
+    pub(super) fn end(&mut self, tag: u64) -> bool {
+        if std::mem::take(&mut self.begun) {
+            return true;
+        }
+        self.stuck = !self.has_slot();
+        if !self.stuck {
+            self.offer(Kind::Inline, 0, tag);
+        }
+        !self.stuck
+    }
+
+    /// Goes on with a piece that is not empty; gives how much of it is over.
     #[inline]
     pub(super) fn push(
         &mut self,
-        piece: &[u8],
+        (piece, end): (&[u8], bool),
         done: usize,
         tag: u64,
         way: impl FnOnce(&[u8]) -> Way,
@@ -96,6 +122,7 @@ impl Outbound {
             }
         };
         self.stuck = over < piece.len();
+        self.begun = self.stuck || !end;
         over
     }
 
