@@ -7,12 +7,16 @@
 mod communicator;
 mod element;
 mod fault;
+mod frames;
+mod majority;
 mod number;
 mod player;
 mod ports;
 mod reduce;
+mod rendezvous;
 mod script;
 pub mod transports;
+mod wire;
 
 pub use communicator::{Choice, Communicator, Speeds};
 pub use element::{Element, Reduction};
@@ -21,4 +25,6 @@ pub use number::Number;
 pub use player::{Memory, Player, Progress};
 pub use ports::{Announced, Port, Ports, Transport};
 pub use reduce::{accumulate, combine, copy, divide};
+pub use rendezvous::{Endpoint, Meeting, MeetingId, Member, Place, Roster, meet};
 pub use script::Script;
+pub use transports::tcp::{Listening, Tcp, TcpSettings};

@@ -2,3 +2,4 @@
 
 #[cfg(target_os = "linux")]
 pub mod shared_memory;
+pub mod tcp;
