@@ -38,6 +38,18 @@ pub trait Ports {
         end: bool,
         take: impl FnMut(&[u8]),
     ) -> Result<usize, Fault>;
+
+    /// As [`Ports::pull`] of `into.len()` bytes which are only kept, not combined; a transport that can put them there
+    /// itself spares a copy. An empty message is pulled, as nothing would show that it has come.
+    fn pull_into(&mut self, port: Port, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Fault> {
+        let mut at = 0;
+        self.pull(port, into.len(), unit, end, |part| {
+            if let Some(place) = into.get_mut(at..at + part.len()) {
+                place.copy_from_slice(part);
+            }
+            at += part.len();
+        })
+    }
 }
 
 /// What a rank is about to do, by which ranks that do something else are found.

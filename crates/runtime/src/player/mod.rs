@@ -218,12 +218,7 @@ impl<P: Ports> Act<'_, '_, P> {
             let extent = self.script.extents[(into.first + state.piece) as usize];
             let end = state.piece + 1 == into.count;
             let rest = &mut self.memory.write(extent)[state.bytes..];
-            let mut at = 0;
-            let unit = self.element.size_bytes();
-            let came = self.ports.pull(port, rest.len(), unit, end, |part| {
-                rest[at..at + part.len()].copy_from_slice(part);
-                at += part.len();
-            })?;
+            let came = self.ports.pull_into(port, rest, self.element.size_bytes(), end)?;
             let done = state.bytes + came;
             self.note(state, done, extent.length);
             if done < extent.length {

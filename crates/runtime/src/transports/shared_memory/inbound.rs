@@ -148,6 +148,50 @@ impl Inbound {
         Ok(got)
     }
 
+    /// Whether what comes next is to be read from the sender's memory, which can be done to where it is wanted.
+    #[inline]
+    pub(super) fn is_direct(&mut self, tag: u64) -> Result<bool, Trouble> {
+        if self.piece.is_none() {
+            self.piece = self.open(tag)?;
+        }
+        Ok(self.split.is_empty() && self.piece.is_some_and(|piece| piece.kind == Kind::Direct))
+    }
+
+    /// Reads from the sender's memory to where the bytes are wanted; gives how many they were.
+    pub(super) fn read_into(&mut self, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Trouble> {
+        let Some(mut piece) = self.piece.take() else { return Ok(0) };
+        let length = (piece.length - piece.taken).min(into.len()).min((TURN / unit).max(1) * unit);
+        let length = length - length % unit;
+        let (now, later) = into.split_at_mut(length);
+        if now.is_empty() {
+            // Less than a unit: that is put together where parts are taken.
+            self.piece = Some(piece);
+            return Ok(0);
+        }
+        self.read_from(piece.words[1] + piece.taken as u64, now)?;
+        self.count_read(length);
+        piece.taken += length;
+        self.close(piece);
+        self.hungry = !later.is_empty();
+        self.begun = self.hungry || !end;
+        Ok(length)
+    }
+
+    /// Reads from the sender's memory.
+    fn read_from(&self, address: u64, into: &mut [u8]) -> Result<(), Trouble> {
+        let mut done = 0;
+        while done < into.len() {
+            let rest = into.get_mut(done..).unwrap_or_default();
+            match system::read_memory(self.process, address + done as u64, rest)
+                .map_err(Trouble::Unreadable)?
+            {
+                0 => return Err(Trouble::Unreadable(io::ErrorKind::UnexpectedEof.into())),
+                count => done += count,
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the end of a message of which all bytes are taken: an empty one comes in a slot.
     #[cold]
     fn end(&mut self, tag: u64, take: &mut impl FnMut(&[u8])) -> Result<usize, Trouble> {
@@ -215,15 +259,8 @@ impl Inbound {
                     reach.bounce.resize(unit, 0);
                 }
                 let length = length.min(reach.bounce.len() / unit * unit);
-                let mut done = 0;
-                while done < length {
-                    let address = piece.words[1] + (piece.taken + done) as u64;
-                    let into = &mut reach.bounce[done..length];
-                    match system::read_memory(self.process, address, into).map_err(Trouble::Unreadable)? {
-                        0 => return Err(Trouble::Unreadable(io::ErrorKind::UnexpectedEof.into())),
-                        count => done += count,
-                    }
-                }
+                let address = piece.words[1] + piece.taken as u64;
+                self.read_from(address, &mut reach.bounce[..length])?;
                 self.count_read(length);
                 take(&reach.bounce[..length]);
                 Ok(length)

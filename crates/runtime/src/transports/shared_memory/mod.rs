@@ -62,8 +62,8 @@ impl Default for Settings {
         Self {
             ring_bytes: 256 << 10,
             part_bytes: 16 << 10,
-            direct_from_bytes: 48 << 10,
-            direct_part_bytes: 64 << 10,
+            direct_from_bytes: 1 << 20,
+            direct_part_bytes: 256 << 10,
             registered_from_bytes: 1 << 10,
             permits_reading: true,
         }
@@ -192,6 +192,14 @@ impl SharedMemory {
         Ok(0)
     }
 
+    #[cold]
+    fn refuse(&mut self, peer: Rank, trouble: Trouble) -> Fault {
+        match trouble {
+            Trouble::Differs => self.differs(peer.index()),
+            Trouble::Unreadable(error) => self.unreadable(peer.index(), &error),
+        }
+    }
+
     /// Ends it all; of several ranks that do so at the same time the first is heard.
     #[cold]
     fn fail(&mut self, fault: Fault) -> Fault {
@@ -268,9 +276,34 @@ impl Ports for SharedMemory {
         if stream.progress() != before {
             self.moved(port.peer);
         }
-        got.map_err(|trouble| match trouble {
-            Trouble::Differs => self.differs(port.peer.index()),
-            Trouble::Unreadable(error) => self.unreadable(port.peer.index(), &error),
+        got.map_err(|trouble| self.refuse(port.peer, trouble))
+    }
+
+    fn pull_into(&mut self, port: Port, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Fault> {
+        let index = self.index(port);
+        if self.fault.is_none() && into.len() >= self.settings.direct_from_bytes {
+            if let Some(Some(stream)) = self.inbound.get_mut(index) {
+                let read = match stream.is_direct(self.tag) {
+                    Ok(true) => stream.read_into(into, unit, end),
+                    Ok(false) => Ok(0),
+                    Err(trouble) => Err(trouble),
+                };
+                match read {
+                    Ok(0) => {}
+                    Ok(read) => {
+                        self.moved(port.peer);
+                        return Ok(read);
+                    }
+                    Err(trouble) => return Err(self.refuse(port.peer, trouble)),
+                }
+            }
+        }
+        let (want, mut at) = (into.len(), 0);
+        self.pull(port, want, unit, end, |part| {
+            if let Some(place) = into.get_mut(at..at + part.len()) {
+                place.copy_from_slice(part);
+            }
+            at += part.len();
         })
     }
 }
