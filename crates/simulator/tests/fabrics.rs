@@ -186,6 +186,51 @@ fn a_ring_along_rails_crosses_no_spine() {
     assert!(across >= 2.0 * 4.0 * 62.0 * 1_048_576.0 - 1.0, "{across}");
 }
 
+#[test]
+fn rings_of_a_cluster_use_all_nics_and_cross_no_spine() {
+    // 4 hosts on a leaf for each rail, and spines above them; 3 hosts need a third rail for each ring.
+    for hosts in [4_u32, 3] {
+        let cluster = topology(&format!("{hosts} x dgx-h100 @ rail-optimized(leaf 16x400G)"));
+        let mut engine = Engine::new();
+        let (machine, first) = machine(&cluster, &plain(Choice::ByDestination), &mut engine);
+        let terrain = weft_simulator::machine::terrain(&cluster, &common::net::Plain, &gpus(&cluster));
+        let bytes = 256_u64 << 20;
+        let call = Call::bytes(Collective::AllReduce, bytes);
+        let plan = Ring.plan(&call, &terrain);
+        assert_eq!(plan.threads.len(), 8);
+        let mut session = Session::new(engine);
+        let ranks = hosts * 8;
+        let stages = vec![Stage::Play(&plan, &call)];
+        let router = Box::new(machine);
+        let job = session.add(Job { ranks, stages, start: Span::ZERO, router, recorded: false });
+        session.run().unwrap();
+        let carried = session.engine().carried_bytes();
+        // Each channel carries an eighth, 2 (p - 1) of its p-th parts over each step of its ring, and enters and leaves
+        // each host by one NIC of its own.
+        let p = f64::from(ranks);
+        let of_nic = 2.0 * (p - 1.0) / p * Bytes::new(bytes).as_f64() / 8.0;
+        let mut nics = 0;
+        for (id, link) in cluster.links() {
+            let moved = carried[first.index() + id.index()];
+            let switches = [link.from, link.to].map(|end| cluster.node(end).kind == NodeKind::NetworkSwitch);
+            match switches {
+                [true, true] => assert!(moved.abs() < 1.0, "{moved} over a spine"),
+                [true, false] | [false, true] if moved > 0.0 => {
+                    nics += 1;
+                    assert!((moved / of_nic - 1.0).abs() < 1e-6, "{moved} not {of_nic}");
+                }
+                _ => {}
+            }
+        }
+        // Eight NICs of each host, in both directions.
+        assert_eq!(nics, 2 * 8 * hosts);
+        // 2 (p - 1)/p of the bytes in the time: each NIC moves an eighth at 50 GB/s, and NVLink keeps up, so that what
+        // it reaches is 8 x 50 GB/s but for the latencies.
+        let busbw = of_nic * 8.0 / session.took(job).unwrap().as_seconds();
+        assert!((0.9 * 400e9..400e9).contains(&busbw), "{busbw}");
+    }
+}
+
 /// When a ring all-reduce over a star of hosts is over.
 fn ring_s(hosts: u32, bytes: u64, slow: bool) -> f64 {
     let star = row(&[hosts], Rate::ZERO, Span::from_microseconds(0.5));

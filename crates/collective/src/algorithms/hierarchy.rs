@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::double_tree::TREES;
 use super::{knows, steps};
 use crate::movements::{
-    DirectGather, DirectScatter, Direction, End, Fan, Gather, Reached, RingGather, RingScatter, Scatter,
-    Share, SwitchGather, SwitchScatter, Tree, TreeDown, TreeUp,
+    DirectGather, DirectScatter, Direction, End, Fan, Gather, Numbering, Reached, RingGather, RingScatter,
+    Scatter, Share, SwitchGather, SwitchScatter, Tree, TreeDown, TreeUp,
 };
 use crate::{
     Algorithm, Buffer, Call, Collective, Groups, Movement, Phase, Plan, Shape, Terrain, Unsuitable, Window,
@@ -70,7 +70,9 @@ enum Pattern {
 impl Pattern {
     fn scatter(self, data: Scatter) -> Arc<dyn Movement> {
         match self {
-            Self::Ring | Self::Tree => Arc::new(RingScatter { data, direction: Direction::Up }),
+            Self::Ring | Self::Tree => {
+                Arc::new(RingScatter { data, direction: Direction::Up, numbering: Numbering::ByPosition })
+            }
             Self::Direct => Arc::new(DirectScatter { data }),
             Self::Switch => Arc::new(SwitchScatter { data, turns: 1 }),
         }
@@ -78,7 +80,9 @@ impl Pattern {
 
     fn gather(self, data: Gather) -> Arc<dyn Movement> {
         match self {
-            Self::Ring | Self::Tree => Arc::new(RingGather { data, direction: Direction::Up }),
+            Self::Ring | Self::Tree => {
+                Arc::new(RingGather { data, direction: Direction::Up, numbering: Numbering::ByPosition })
+            }
             Self::Direct => Arc::new(DirectGather { data }),
             Self::Switch => Arc::new(SwitchGather { data }),
         }

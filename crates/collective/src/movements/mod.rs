@@ -21,7 +21,7 @@ pub use exchange::{Aside, Exchange, Keep, Peers};
 pub use fan::{Collect, Fan, SendRecv, Share};
 pub use fold::{Fold, Unfold};
 pub use pat::{PatGather, PatScatter};
-pub use ring::{Direction, RingGather, RingScatter};
+pub use ring::{Direction, Numbering, RingGather, RingScatter};
 pub use switch::{SwitchCollect, SwitchFollow, SwitchGather, SwitchScatter, SwitchSpread};
 pub use tree::{Reached, Tree, TreeDown, TreeUp};
 pub use xor::{Doubling, DoublingGather, HalvingScatter, Nearest, RootGather};

@@ -24,6 +24,25 @@ impl Direction {
     }
 }
 
+/// How the chunks of a ring's window are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbering {
+    /// As positions in the ring.
+    ByPosition,
+    /// As the ranks that sit there, whatever the order of the ring: parts of ranks are so.
+    ByRank,
+}
+
+impl Numbering {
+    /// The chunk of who sits `distance` seats further on.
+    fn chunk(self, at: &At<'_>, distance: i64) -> u32 {
+        match self {
+            Self::ByPosition => at.position(distance),
+            Self::ByRank => at.peer(distance).get(),
+        }
+    }
+}
+
 /// Sums that grow on their way around: in step s a position passes on the chunk that began s + 1 seats before it.
 #[derive(Debug)]
 pub struct RingScatter {
@@ -31,6 +50,8 @@ pub struct RingScatter {
     pub data: Scatter,
     /// Which way.
     pub direction: Direction,
+    /// Which chunk is whose.
+    pub numbering: Numbering,
 }
 
 impl Movement for RingScatter {
@@ -50,8 +71,8 @@ impl Movement for RingScatter {
             return self.data.alone(at, ops);
         }
         let (sign, last) = (self.direction.sign(), step + 2 == at.size());
-        let (sent, taken) =
-            (at.position(-sign * (i64::from(step) + 1)), at.position(-sign * (i64::from(step) + 2)));
+        let chunk = |steps: u32| self.numbering.chunk(at, -sign * i64::from(steps));
+        let (sent, taken) = (chunk(step + 1), chunk(step + 2));
         let local = self.data.local(at);
         let buffer = if step == 0 { local } else { self.data.sums };
         ops.push(Op::Send { to: at.peer(sign), from: at.chunk(buffer, sent) });
@@ -75,6 +96,8 @@ pub struct RingGather {
     pub data: Gather,
     /// Which way.
     pub direction: Direction,
+    /// Which chunk is whose.
+    pub numbering: Numbering,
 }
 
 impl Movement for RingGather {
@@ -91,13 +114,14 @@ impl Movement for RingGather {
 
     fn ops(&self, at: &At<'_>, step: u32, ops: &mut Vec<Op>) {
         let sign = self.direction.sign();
-        let sent = at.position(-sign * i64::from(step));
+        let chunk = |steps: u32| self.numbering.chunk(at, -sign * i64::from(steps));
+        let sent = chunk(step);
         let from = if step == 0 { self.data.own(at, sent, ops) } else { at.chunk(Buffer::Output, sent) };
         if at.size() == 1 {
             return;
         }
         ops.push(Op::Send { to: at.peer(sign), from });
-        let taken = at.position(-sign * (i64::from(step) + 1));
+        let taken = chunk(step + 1);
         ops.push(Op::Recv { from: at.peer(-sign), into: at.chunk(Buffer::Output, taken) });
     }
 
