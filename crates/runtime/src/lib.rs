@@ -7,15 +7,19 @@
 mod communicator;
 mod element;
 mod fault;
+#[cfg(target_os = "linux")]
 mod frames;
+#[cfg(target_os = "linux")]
 mod majority;
 mod number;
 mod player;
 mod ports;
 mod reduce;
+#[cfg(target_os = "linux")]
 mod rendezvous;
 mod script;
 pub mod transports;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use communicator::{Choice, Communicator, Speeds};
@@ -25,6 +29,8 @@ pub use number::Number;
 pub use player::{Memory, Player, Progress};
 pub use ports::{Announced, Port, Ports, Transport};
 pub use reduce::{accumulate, combine, copy, divide};
+#[cfg(target_os = "linux")]
 pub use rendezvous::{Endpoint, Meeting, MeetingId, Member, Place, Roster, meet};
 pub use script::Script;
+#[cfg(target_os = "linux")]
 pub use transports::tcp::{Listening, Tcp, TcpSettings};

@@ -2,4 +2,5 @@
 
 #[cfg(target_os = "linux")]
 pub mod shared_memory;
+#[cfg(target_os = "linux")]
 pub mod tcp;
