@@ -29,7 +29,7 @@ fn settings() -> [(&'static str, Settings); 3] {
     let never = usize::MAX - 1;
     [
         ("staged", Settings { direct_from_bytes: never, ..default }),
-        ("direct", Settings { direct_from_bytes: 49, ..default }),
+        ("direct", Settings { direct_from_bytes: 49, direct_up_to_bytes: never, ..default }),
         ("registered", Settings { registered_from_bytes: 49, ..default }),
     ]
 }
