@@ -114,6 +114,21 @@ pub const NOTHING_TO_EXPLAIN: Code = Code {
         part, system, library or source of the catalogue.",
 };
 
+/// A measurement that cannot be made as it was asked for.
+pub const NOT_MEASURED: Code = Code {
+    name: "not-measured",
+    explanation: "`weft bench` does not know a collective, a type of elements, a reduction, an algorithm or a rank that was \
+        asked for, or the algorithm does not suit. `weft bench --help` lists them; `weft show --list algorithms` names the \
+        algorithms.",
+};
+
+/// A rank that ended a measurement.
+pub const MEASURING_FAILED: Code = Code {
+    name: "measuring-failed",
+    explanation: "`weft bench` stopped because one of its processes died, was stopped, could not be reached or lacked \
+        something, or was started with other options than the rest. The message names the rank and what was seen of it.",
+};
+
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     FILE_UNREADABLE,
@@ -132,6 +147,8 @@ pub const CODES: &[Code] = &[
     NO_SUCH_ALGORITHM,
     NOT_WRITTEN,
     NOTHING_TO_EXPLAIN,
+    NOT_MEASURED,
+    MEASURING_FAILED,
 ];
 
 /// Codes of all crates, floor by floor.

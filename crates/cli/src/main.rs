@@ -4,6 +4,7 @@
 //! [`commands`]; their doc comments are the help, the completions and the man page.
 
 mod arguments;
+mod bench;
 mod codes;
 mod commands;
 mod exit;

@@ -116,7 +116,7 @@ fn median(tcp: &mut Tcp, seconds: f64, out: usize, back: usize) -> f64 {
 
 /// Sends and receives at the same time. An empty message is one too.
 fn exchange(tcp: &mut Tcp, peer: u32, out: Option<&[u8]>, back: Option<&mut [u8]>) -> Result<(), Fault> {
-    tcp.begin(Announced { signature: 1, text: "an exchange" })?;
+    tcp.begin(Announced { signature_bits: 1, text: "an exchange" })?;
     let port = Port { peer: Rank::new(peer), channel: 0 };
     let (mut sent, mut came) = (0, 0);
     let (mut sending, mut receiving) = (out.is_some(), back.is_some());

@@ -11,6 +11,7 @@ mod fault;
 mod frames;
 #[cfg(target_os = "linux")]
 mod majority;
+pub mod measure;
 mod number;
 mod player;
 mod ports;

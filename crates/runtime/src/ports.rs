@@ -22,14 +22,13 @@ pub trait Ports {
     /// Goes on with a piece of the present message to a peer, of which `done` bytes are over; gives how many are over
     /// now. A byte is over once the piece may change without harm. `end` says that no piece of the message follows.
     ///
-    /// The same piece is given again until all of it is over, and no other to the same port in between. An empty piece
-    /// that ends a message is given once.
+    /// The same piece is given again until all of it is over, and no other to the same port in between. No piece is
+    /// empty.
     fn push(&mut self, port: Port, piece: &[u8], done: usize, end: bool) -> Result<usize, Fault>;
 
     /// Takes what has come of the present message from a peer, at most `want` bytes, and gives how many it was. `take`
     /// is called with consecutive parts whose lengths are multiples of `unit` bytes, as `want` is. `end` says that the
-    /// message ends with the last of the bytes that are wanted. An empty message (`want` is 0) has come when `take` was
-    /// called, with nothing.
+    /// message ends with the last of the bytes that are wanted.
     fn pull(
         &mut self,
         port: Port,
@@ -56,7 +55,7 @@ pub trait Ports {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Announced<'a> {
     /// The same for all ranks that make the same call with the same plan, and almost surely no other.
-    pub signature: u64,
+    pub signature_bits: u64,
     /// The call as a person reads it: `all-reduce of 1,024 float by ring, sum`.
     pub text: &'a str,
 }

@@ -115,7 +115,7 @@ impl End {
 fn exchange(mut transport: SharedMemory, channels: u16, messages: usize) {
     let me = transport.rank().index();
     let mut random = Random(me as u64 + 99);
-    transport.begin(Announced { signature: 7, text: "an exchange" }).unwrap();
+    transport.begin(Announced { signature_bits: 7, text: "an exchange" }).unwrap();
     let mut ends = Vec::new();
     for peer in 0..transport.ranks() {
         for channel in 0..channels {
@@ -276,7 +276,7 @@ fn other_process() {
     let region = Region::open(address).unwrap();
     let me = region.ranks() - 1;
     let mut transport = SharedMemory::join(&region, rank(me), DEADLINE, &Settings::default()).unwrap();
-    transport.begin(Announced { signature: 5, text: "waiting" }).unwrap();
+    transport.begin(Announced { signature_bits: 5, text: "waiting" }).unwrap();
     match role {
         "echo" => {
             let mut bytes = receive(&mut transport, port(0, 0), 3_000_001).unwrap();
@@ -306,7 +306,7 @@ fn another_process_sends_back_what_it_got() {
     let region = SharedMemory::create(2, &Settings::default()).unwrap();
     let mut child = start("echo", &region);
     let mut transport = SharedMemory::join(&region, rank(0), DEADLINE, &Settings::default()).unwrap();
-    transport.begin(Announced { signature: 5, text: "waiting" }).unwrap();
+    transport.begin(Announced { signature_bits: 5, text: "waiting" }).unwrap();
     let bytes: Vec<u8> = (0..3_000_001_u32).map(|index| index.to_le_bytes()[index as usize % 3]).collect();
     send(&mut transport, port(1, 0), &bytes).unwrap();
     let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
@@ -322,7 +322,7 @@ fn faults_after(name: &str, deadline: Duration) -> Vec<Fault> {
     let faults = threads(2, |me| {
         let mut transport = SharedMemory::join(&region, rank(me), DEADLINE, &Settings::default()).unwrap();
         transport.set_deadline(deadline);
-        transport.begin(Announced { signature: 5, text: "waiting" }).unwrap();
+        transport.begin(Announced { signature_bits: 5, text: "waiting" }).unwrap();
         if me == 1 {
             thread::sleep(Duration::from_millis(100));
             signal(&child, name);
@@ -363,7 +363,7 @@ fn a_rank_that_does_not_take_part_is_named() {
         if me == 1 {
             // Busy with something else until the others have given up.
             let mut rounds = 0;
-            while rounds < 300 && transport.begin(Announced { signature: 1, text: "late" }).is_ok() {
+            while rounds < 300 && transport.begin(Announced { signature_bits: 1, text: "late" }).is_ok() {
                 thread::sleep(if rounds == 0 { SHORT * 2 } else { Duration::from_millis(100) });
                 if transport.wait(5000, &[port(0, 0)]).is_err() {
                     break;
@@ -384,11 +384,11 @@ fn differing(sends: bool) -> Vec<Fault> {
     let region = SharedMemory::create(3, &Settings::default()).unwrap();
     threads(3, |me| {
         let mut transport = SharedMemory::join(&region, rank(me), DEADLINE, &Settings::default()).unwrap();
-        let alike = Announced { signature: 1, text: "all-reduce of 8 float" };
+        let alike = Announced { signature_bits: 1, text: "all-reduce of 8 float" };
         transport.begin(alike).unwrap();
         send(&mut transport, port((me + 1) % 3, 0), &[9; 32]).unwrap();
         assert_eq!(receive(&mut transport, port((me + 2) % 3, 0), 32), Ok(vec![9; 32]));
-        let odd = Announced { signature: 2, text: "all-reduce of 9 float" };
+        let odd = Announced { signature_bits: 2, text: "all-reduce of 9 float" };
         transport.begin(if me == 1 { odd } else { alike }).unwrap();
         let sent = if sends { send(&mut transport, port((me + 1) % 3, 0), &[9; 36]) } else { Ok(()) };
         // The first rank gets what it waits for, and learns of the odd one when it waits for more.

@@ -90,7 +90,7 @@ impl End {
 /// Plays all messages of a seed at one rank.
 fn exchange(tcp: &mut Tcp, me: u32, ranks: u32, seed: u64) {
     let text = format!("exchange {seed}");
-    tcp.begin(Announced { signature: seed, text: &text }).unwrap();
+    tcp.begin(Announced { signature_bits: seed, text: &text }).unwrap();
     let mut draws = Draws(seed * 77 + u64::from(me));
     let mut ends = Vec::new();
     for peer in (0..ranks).filter(|peer| *peer != me) {
@@ -165,7 +165,7 @@ fn differing(count: u32, odd: u32) -> Vec<Fault> {
     ranks(count, |rank| {
         let mut tcp = join(&path, rank, count, &patient(10_000)).unwrap();
         let call = if rank == odd { (5, "all-reduce of 8 float") } else { (4, "all-reduce of 4 float") };
-        tcp.begin(Announced { signature: call.0, text: call.1 }).unwrap();
+        tcp.begin(Announced { signature_bits: call.0, text: call.1 }).unwrap();
         let next = Port { peer: Rank::new((rank + 1) % count), channel: 0 };
         let last = Port { peer: Rank::new((rank + count - 1) % count), channel: 0 };
         let (mut done, mut rounds) = (0, 0);
@@ -221,7 +221,7 @@ fn a_rank_that_leaves_early_is_named() {
     let path = fresh_path();
     let faults = ranks(2, |rank| {
         let mut tcp = join(&path, rank, 2, &patient(10_000)).unwrap();
-        tcp.begin(Announced { signature: 1, text: "a call" }).unwrap();
+        tcp.begin(Announced { signature_bits: 1, text: "a call" }).unwrap();
         let port = Port { peer: Rank::new(1), channel: 0 };
         if rank == 1 {
             return None;
@@ -248,7 +248,7 @@ fn who_gives_up_tells_why() {
             Ok(tcp) => tcp,
             Err(fault) => return fault,
         };
-        tcp.begin(Announced { signature: 1, text: "a call" }).unwrap();
+        tcp.begin(Announced { signature_bits: 1, text: "a call" }).unwrap();
         if rank == 2 {
             let fault = Fault::Lacking { what: "memory", how: "there is none".to_owned() };
             tcp.abandon(&fault);

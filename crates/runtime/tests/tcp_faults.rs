@@ -22,7 +22,7 @@ const DEADLINE_MS: u64 = 2000;
 
 /// One call: a message from `from` to this rank, one from this rank to `to`.
 fn pass(tcp: &mut Tcp, from: Option<u32>, to: Option<u32>, bytes: usize) -> Result<(), Fault> {
-    tcp.begin(Announced { signature: 9, text: "passing on" })?;
+    tcp.begin(Announced { signature_bits: 9, text: "passing on" })?;
     let piece = vec![7; bytes];
     let (mut sent, mut came, mut rounds) = (0, 0, 0);
     let port = |rank: u32| Port { peer: Rank::new(rank), channel: 0 };

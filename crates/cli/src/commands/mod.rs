@@ -1,5 +1,6 @@
 //! The commands, one per file.
 
+mod bench;
 mod check;
 mod completions;
 mod convert;
@@ -33,6 +34,7 @@ enum Command {
     Predict(predict::Args),
     Plan(plan::Args),
     Simulate(simulate::Args),
+    Bench(bench::Args),
     Validate(validate::Args),
     Check(check::Args),
     Convert(convert::Args),
@@ -77,6 +79,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
         Some(Command::Plan(args)) => plan::run(&args, catalogue()),
         Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),
+        Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Check(args)) => check::run(&args, catalogue()),
         Some(Command::Convert(args)) => convert::run(&args, catalogue()),

@@ -1,5 +1,6 @@
 //! What `--format json` prints: one file per document, versioned by `schema`, described in `schemas/`.
 
+pub mod bench;
 mod diagnostic;
 mod evidence;
 pub mod plan;

@@ -1,5 +1,6 @@
 //! Collectives as a program calls them: which plan, which buffers, what if a rank dies.
 
+mod calibrate;
 mod choice;
 mod prepared;
 
@@ -123,6 +124,28 @@ impl<T: Transport> Communicator<T> {
         self.run(&Wanted::of(call, element, reduction), input, output)
     }
 
+    /// The bytes that the two buffers of a call must have on this rank: input, output.
+    pub fn lengths(
+        &mut self,
+        call: &Call,
+        (element, reduction): (Element, Reduction),
+    ) -> Result<(usize, usize), Fault> {
+        let at = self.prepare(&Wanted::of(call, element, reduction))?;
+        let script = &self.prepared[at].script;
+        Ok((script.input_bytes(), script.output_bytes()))
+    }
+
+    /// The algorithm of the last call.
+    pub fn algorithm(&self) -> &str {
+        self.prepared.get(self.last).map_or("", |last| &last.algorithm)
+    }
+
+    /// From now on algorithms are chosen so; all ranks must be told the same at the same point.
+    pub fn choose(&mut self, choice: Choice) {
+        self.choice = choice;
+        self.prepared.clear();
+    }
+
     fn run(&mut self, wanted: &Wanted, input: &[u8], output: &mut [u8]) -> Result<(), Fault> {
         if let Some(fault) = &self.broken {
             return Err(fault.clone());
@@ -162,7 +185,7 @@ impl<T: Transport> Communicator<T> {
     fn play(&mut self, at: usize, input: &[u8], output: &mut [u8]) -> Result<(), Fault> {
         let Self { transport, prepared, scratch, waits_for, .. } = self;
         let Prepared { script, player, wanted, announced, text, .. } = &mut prepared[at];
-        transport.begin(crate::Announced { signature: *announced, text })?;
+        transport.begin(crate::Announced { signature_bits: *announced, text })?;
         player.begin(script);
         let combined = (wanted.element, wanted.reduction);
         let mut rounds = 0;

@@ -79,6 +79,8 @@ pub(super) struct Prepared {
     pub wanted: Wanted,
     pub script: Script,
     pub player: Player,
+    /// Its name.
+    pub algorithm: String,
     pub announced: u64,
     pub text: String,
     /// Where this rank's own part of the output is, in bytes.
@@ -105,7 +107,8 @@ impl Prepared {
             0..script.output_bytes()
         };
         let announced = signature(&text);
-        Ok(Self { wanted: wanted.clone(), script, player: Player::default(), announced, text, own })
+        let (wanted, player, algorithm) = (wanted.clone(), Player::default(), name.to_owned());
+        Ok(Self { wanted, script, player, algorithm, announced, text, own })
     }
 
     /// The sums that are divided at the end, where an average is asked for.

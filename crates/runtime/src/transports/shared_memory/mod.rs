@@ -324,10 +324,10 @@ impl Transport for SharedMemory {
             return Err(fault.clone());
         }
         self.sequence += 1;
-        self.signature = call.signature;
+        self.signature = call.signature_bits;
         // Calls that are alike differ by their number; the factor spreads it over all bits.
-        self.tag = call.signature.wrapping_add(self.sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        self.board.announce(self.rank, self.sequence, call.signature, call.text);
+        self.tag = call.signature_bits.wrapping_add(self.sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        self.board.announce(self.rank, self.sequence, call.signature_bits, call.text);
         self.beat();
         Ok(())
     }

@@ -188,7 +188,7 @@ impl Transport for Tcp {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        self.call = CallId { number: self.call.number.wrapping_add(1), signature: call.signature };
+        self.call = CallId { number: self.call.number.wrapping_add(1), signature: call.signature_bits };
         // The oldest text's memory serves the newest.
         let mut text = if self.calls.len() < REMEMBERED {
             String::new()

@@ -1,0 +1,78 @@
+//! `weft bench` as a user sees it.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{refused, run, stdout};
+use serde_json::Value;
+
+fn json(args: &[&str]) -> Value {
+    let short = ["--repeats", "1", "--format", "json"];
+    serde_json::from_str(&stdout(&[&["bench"], args, &short].concat())).unwrap()
+}
+
+#[test]
+fn every_collective_is_measured_and_right() {
+    for collective in ["all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "all-to-all"] {
+        let document =
+            json(&[collective, "--ranks", "3", "--min", "96B", "--max", "96KiB", "--factor", "32"]);
+        let rows = document["rows"].as_array().unwrap();
+        // 96 B, 3 KiB, 96 KiB; out of place and in place.
+        assert_eq!(rows.len(), 6, "{collective}");
+        for row in rows {
+            assert_eq!(row["wrong"], 0, "{collective}: {row}");
+            assert!(row["least_s"].as_f64().unwrap() <= row["time_s"].as_f64().unwrap(), "{row}");
+        }
+    }
+}
+
+#[test]
+fn types_and_reductions_are_right() {
+    for (element, reduction) in [
+        ("half", "sum"),
+        ("bfloat16", "avg"),
+        ("double", "max"),
+        ("int32", "prod"),
+        ("int64", "min"),
+        ("uint8", "avg"),
+    ] {
+        let document =
+            json(&["-d", element, "-o", reduction, "--min", "4KiB", "--max", "4KiB", "-a", "ring"]);
+        let rows = document["rows"].as_array().unwrap();
+        assert!(
+            !rows.is_empty() && rows.iter().all(|row| row["wrong"] == 0),
+            "{element} {reduction}: {document}"
+        );
+        assert!(rows.iter().all(|row| row["algorithm"] == "ring"));
+    }
+}
+
+#[test]
+fn the_table_is_read_as_one_of_nccl_tests() {
+    let table = stdout(&["bench", "all-gather", "--repeats", "1", "--min", "1KiB", "--max", "4KiB"]);
+    let shown = run(&["show", "-", "--format", "json"], table.as_bytes());
+    let document: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let benchmark = &document["benchmarks"][0];
+    assert_eq!(benchmark["collective"], "all-gather", "{table}");
+    assert_eq!(benchmark["ranks"], 2, "{table}");
+    // 1 KiB and 4 KiB, out of place and in place.
+    assert_eq!(benchmark["rows"].as_array().unwrap().len(), 4, "{table}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_said() {
+    for (args, what) in [
+        (&["bench", "all-redcue"][..], "did you mean `all-reduce`"),
+        (&["bench", "-d", "flaot"], "did you mean `float`"),
+        (&["bench", "-o", "median"], "no reduction called `median`"),
+        (&["bench", "-a", "rign"], "did you mean `ring`"),
+        (&["bench", "--root", "2"], "no rank called `2`"),
+        (&["bench", "--max", "4B"], "gives each of 2 ranks an element"),
+        (&["bench", "-a", "rails"], "rails"),
+    ] {
+        let (code, message) = refused(args, b"");
+        assert!(code == 1 || code == 2, "{args:?}: {code}");
+        assert!(message.contains(what), "{args:?}: {message}");
+        assert!(message.contains("not-measured") || message.contains("measuring-failed"), "{message}");
+    }
+}

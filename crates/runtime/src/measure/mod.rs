@@ -1,0 +1,207 @@
+//! How long collectives take: the same calls on all ranks, timed by all, told by the slowest.
+
+mod pattern;
+
+use std::time::{Duration, Instant};
+
+use weft_base::Bytes;
+use weft_collective::{Call, Collective, Counts, Rank};
+
+use crate::{Communicator, Element, Fault, Reduction, Transport};
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// What.
+    pub collective: Collective,
+    /// Of what.
+    pub element: Element,
+    /// Combined how, where it is.
+    pub reduction: Reduction,
+    /// The root of a broadcast or reduce.
+    pub root: Rank,
+    /// Messages as nccl-tests counts them: the whole buffer, all ranks' parts.
+    pub sizes: Vec<Bytes>,
+    /// How often each is measured; the median counts.
+    pub repeats: usize,
+    /// How long one measurement takes about; as many calls as fit, at least one.
+    pub lasting: Duration,
+}
+
+/// What a size took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// The message, as it could be cut: a multiple of ranks and elements.
+    pub bytes: Bytes,
+    /// Elements of a part.
+    pub element_count: u64,
+    /// The algorithm that was taken out of place.
+    pub algorithm: String,
+    /// With input and output apart.
+    pub out_of_place: Timing,
+    /// With both the same memory.
+    pub in_place: Timing,
+}
+
+/// Repeats of one measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timing {
+    /// Seconds of a call, of the slowest rank: the median of the repeats.
+    pub median_s: f64,
+    /// The shortest and the longest repeat, in seconds.
+    pub range_s: (f64, f64),
+    /// Elements that were wrong on any rank.
+    pub wrong_count: u64,
+}
+
+impl Series {
+    /// The sizes from the least to the most, each `factor` times the one before.
+    pub fn sizes(least: Bytes, most: Bytes, factor: u64) -> Vec<Bytes> {
+        let next = |size: &Bytes| size.get().checked_mul(factor.max(2)).map(Bytes::new);
+        std::iter::successors(Some(least), next).take_while(|size| *size <= most).collect()
+    }
+
+    fn call(&self, elements: u64, in_place: bool) -> Call {
+        Call {
+            counts: Counts::Even(elements),
+            data_type: self.element.data_type(),
+            root: self.root,
+            in_place,
+            ..Call::bytes(self.collective, 0)
+        }
+    }
+}
+
+/// Measures a size; all ranks measure the same ones in the same order.
+pub fn measure<T: Transport>(
+    communicator: &mut Communicator<T>,
+    series: &Series,
+    size: Bytes,
+) -> Result<Measured, Fault> {
+    let ranks = communicator.ranks();
+    let whole = Call::message(series.collective, size.get(), ranks);
+    let part = match whole.counts {
+        Counts::Even(bytes) => bytes / series.element.size_bytes() as u64,
+        Counts::PerRank(_) | Counts::PerPair(_) => 0,
+    };
+    let parts = match series.collective {
+        Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll => u64::from(ranks),
+        Collective::AllReduce
+        | Collective::Broadcast
+        | Collective::Reduce
+        | Collective::SendRecv
+        | Collective::Barrier => 1,
+    };
+    let (out_of_place, algorithm) = timed(communicator, series, part, false)?;
+    // An exchange of parts with everyone has no meaning in place that all libraries share; it is measured once.
+    let alike = matches!(series.collective, Collective::AllToAll | Collective::Barrier);
+    let in_place = if alike { out_of_place.clone() } else { timed(communicator, series, part, true)?.0 };
+    let bytes = Bytes::new(part * parts * series.element.size_bytes() as u64);
+    Ok(Measured { bytes, element_count: part, algorithm, out_of_place, in_place })
+}
+
+fn timed<T: Transport>(
+    communicator: &mut Communicator<T>,
+    series: &Series,
+    elements: u64,
+    in_place: bool,
+) -> Result<(Timing, String), Fault> {
+    let call = series.call(elements, in_place);
+    let combined = (series.element, series.reduction);
+    let (rank, ranks) = (communicator.rank(), communicator.ranks());
+    let mut buffers = Buffers::new(communicator, &call, combined)?;
+    buffers.fill(&call, combined, (rank, ranks));
+    communicator.call(&call, combined, &buffers.input, &mut buffers.output)?;
+    let algorithm = communicator.algorithm().to_owned();
+    let wrong = pattern::wrong(&call, combined, (rank, ranks), buffers.result(&call, rank));
+    let wrong_count = total(communicator, wrong)?;
+    let calls = |communicator: &mut Communicator<T>, buffers: &mut Buffers, count: u32| {
+        communicator.barrier()?;
+        let begun = now();
+        for _ in 0..count {
+            communicator.call(&call, combined, &buffers.input, &mut buffers.output)?;
+        }
+        slowest(communicator, begun.elapsed().as_secs_f64() / f64::from(count))
+    };
+    // In place, sums of sums would grow beyond all numbers, and those take longer.
+    buffers.clear();
+    let one = calls(communicator, &mut buffers, 1)?.min(calls(communicator, &mut buffers, 1)?);
+    let count = fitting(series.lasting.as_secs_f64() / one.max(1e-9));
+    let mut repeats = Vec::with_capacity(series.repeats);
+    for _ in 0..series.repeats.max(1) {
+        repeats.push(calls(communicator, &mut buffers, count)?);
+    }
+    repeats.sort_by(f64::total_cmp);
+    let range_s = (repeats[0], repeats[repeats.len() - 1]);
+    Ok((Timing { median_s: repeats[repeats.len() / 2], range_s, wrong_count }, algorithm))
+}
+
+struct Buffers {
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+impl Buffers {
+    fn new<T: Transport>(
+        communicator: &mut Communicator<T>,
+        call: &Call,
+        combined: (Element, Reduction),
+    ) -> Result<Self, Fault> {
+        let (input, output) = communicator.lengths(call, combined)?;
+        Ok(Self { input: vec![0; input], output: vec![0; output] })
+    }
+
+    /// What the rank brings.
+    fn fill(&mut self, call: &Call, (element, reduction): (Element, Reduction), (rank, ranks): (Rank, u32)) {
+        if !call.in_place {
+            return pattern::fill(element, reduction, rank, &mut self.input);
+        }
+        let own = if call.collective == Collective::AllGather {
+            let part = self.output.len() / ranks.max(1) as usize;
+            rank.index() * part..(rank.index() + 1) * part
+        } else {
+            0..self.output.len()
+        };
+        pattern::fill(element, reduction, rank, &mut self.output[own]);
+    }
+
+    /// What the rank ends with.
+    fn result(&self, call: &Call, rank: Rank) -> &[u8] {
+        let Counts::Even(part) = call.counts else { return &self.output };
+        if call.in_place && call.collective == Collective::ReduceScatter {
+            let bytes = usize::try_from(part * call.data_type.size_bytes()).unwrap_or(usize::MAX);
+            return &self.output[rank.index() * bytes..(rank.index() + 1) * bytes];
+        }
+        &self.output
+    }
+
+    fn clear(&mut self) {
+        self.input.fill(0);
+        self.output.fill(0);
+    }
+}
+
+/// Numbers of all ranks, added.
+fn total<T: Transport>(communicator: &mut Communicator<T>, own: u64) -> Result<u64, Fault> {
+    let mut sum = [i64::try_from(own).unwrap_or(i64::MAX)];
+    communicator.all_reduce(&mut sum, Reduction::Sum)?;
+    Ok(u64::try_from(sum[0]).unwrap_or(u64::MAX))
+}
+
+/// The seconds of the slowest rank.
+fn slowest<T: Transport>(communicator: &mut Communicator<T>, own_s: f64) -> Result<f64, Fault> {
+    let mut most = [own_s];
+    communicator.all_reduce(&mut most, Reduction::Max)?;
+    Ok(most[0])
+}
+
+/// A count of calls that all ranks find alike, since all know the same time.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded above and below")]
+fn fitting(count: f64) -> u32 {
+    count.clamp(1.0, 100_000.0) as u32
+}
+
+#[expect(clippy::disallowed_methods, reason = "to measure time is what this is for")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,157 @@
+//! Collectives between threads over shared memory.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm, reason = "tests may fail")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Buffers, Draws, calls, expected::expected, filled, reference};
+use weft_collective::{ALGORITHMS, Call, Plan, Rank, Terrain};
+use weft_runtime::transports::shared_memory::{Settings, SharedMemory};
+use weft_runtime::{
+    Choice, Communicator, Element, Listening, Meeting, Place, Reduction, Tcp, TcpSettings, Transport, meet,
+};
+
+/// Does the same on every rank, each on a thread of its own; what each gives, in the order of ranks.
+fn together<R: Send>(
+    ranks: u32,
+    algorithm: &str,
+    work: impl Fn(&mut Communicator<SharedMemory>) -> R + Sync,
+) -> Vec<R> {
+    let settings = Settings::default();
+    let region = SharedMemory::create(ranks as usize, &settings).unwrap();
+    std::thread::scope(|scope| {
+        let member = |rank| {
+            let (region, work, settings) = (&region, &work, &settings);
+            let choice = Choice::Named(algorithm.to_owned());
+            scope.spawn(move || {
+                let transport =
+                    SharedMemory::join(region, Rank::new(rank), Duration::from_secs(5), settings).unwrap();
+                work(&mut Communicator::new(Rank::new(rank), Terrain::flat(ranks), transport, choice))
+            })
+        };
+        let members: Vec<_> = (0..ranks).map(member).collect();
+        members.into_iter().map(|member| member.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn sums_come_to_all() {
+    for (ranks, elements) in [(1, 5), (2, 1), (2, 100_000), (3, 7), (4, 1000)] {
+        let sums = together(ranks, "ring", |group| {
+            let mut data = vec![group.rank().get().cast_signed() + 1; elements];
+            group.all_reduce(&mut data, Reduction::Sum).unwrap();
+            data
+        });
+        let sum = (ranks * (ranks + 1) / 2).cast_signed();
+        assert!(sums.iter().all(|data| data.iter().all(|value| *value == sum)), "{ranks}, {elements}");
+    }
+}
+
+#[test]
+fn a_barrier_holds_nobody_back_for_ever() {
+    for ranks in 1..=4 {
+        together(ranks, "ring", |group| {
+            for _ in 0..100 {
+                group.barrier().unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn what_a_message_takes_is_the_same_for_all() {
+    let speeds = together(3, "ring", |group| {
+        let speeds = group.calibrate().unwrap();
+        group.barrier().unwrap();
+        (speeds, group.algorithm().to_owned())
+    });
+    assert!(speeds.iter().all(|other| *other == speeds[0]), "{speeds:?}");
+}
+
+/// An algorithm's plan for a call, what each rank brings, and what each must end with.
+struct Case {
+    algorithm: &'static str,
+    plan: Plan,
+    call: Call,
+    before: Vec<Buffers>,
+    right: Vec<Buffers>,
+}
+
+/// Every algorithm on so many ranks, over singles and by the order of its plan.
+fn cases(ranks: u32) -> Vec<Case> {
+    let add = |first: &[u8], second: &[u8]| {
+        let number = |bytes: &[u8]| f32::from_ne_bytes(bytes.try_into().unwrap());
+        (number(first) + number(second)).to_ne_bytes().to_vec()
+    };
+    let (terrain, mut draws, mut cases) = (Terrain::flat(ranks), Draws(u64::from(ranks)), Vec::new());
+    for entry in ALGORITHMS {
+        for call in entry.collectives().iter().flat_map(|collective| calls(*collective, ranks, Element::F32))
+        {
+            if entry.suits(&call, &terrain).is_err() {
+                continue;
+            }
+            let plan = entry.plan(&call, &terrain);
+            let before = filled(&plan, &call, Element::F32, &mut draws);
+            let right = reference::played(&plan, &call, before.clone(), add);
+            cases.push(Case { algorithm: entry.name(), plan, call, before, right });
+        }
+    }
+    cases
+}
+
+/// A rank's part of all cases; how many there were.
+fn plays_all<T: Transport>(group: &mut Communicator<T>, cases: &[Case]) -> usize {
+    let rank = group.rank();
+    for Case { algorithm, plan, call, before, right } in cases {
+        group.choose(Choice::Named((*algorithm).to_owned()));
+        let Buffers { input, mut output } = before[rank.index()].clone();
+        group.call(call, (Element::F32, Reduction::Sum), &input, &mut output).unwrap();
+        for (at, bytes) in expected(plan, call, before, rank) {
+            let range = at..at + bytes.len();
+            assert_eq!(
+                output[range.clone()],
+                right[rank.index()].output[range],
+                "{algorithm}, {call:?}, rank {rank}"
+            );
+        }
+    }
+    cases.len()
+}
+
+#[test]
+fn every_algorithm_gives_over_shared_memory_what_its_plan_says_bit_by_bit() {
+    let mut played = 0;
+    for ranks in 1..=8 {
+        let cases = cases(ranks);
+        let counts = together(ranks, "ring", |group| plays_all(group, &cases));
+        assert!(counts.iter().all(|count| *count == cases.len()));
+        played += cases.len();
+    }
+    println!("{played} plans");
+    assert!(played > 1000);
+}
+
+#[test]
+fn every_algorithm_gives_over_tcp_what_its_plan_says_bit_by_bit() {
+    for ranks in 1..=8_u32 {
+        let cases = cases(ranks);
+        let place = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        std::thread::scope(|scope| {
+            let member = |rank| {
+                let (cases, place) = (&cases, Place::Address(place.to_string()));
+                scope.spawn(move || {
+                    let settings = TcpSettings::default();
+                    let (rank, listening) = (Rank::new(rank), Listening::open(&settings).unwrap());
+                    let meeting = Meeting::new(place, rank, ranks);
+                    let roster = meet(&meeting, listening.endpoints().to_vec(), "plans").unwrap();
+                    let transport = Tcp::connect(listening, &roster, rank, settings).unwrap();
+                    let choice = Choice::Named("ring".to_owned());
+                    plays_all(&mut Communicator::new(rank, Terrain::flat(ranks), transport, choice), cases)
+                })
+            };
+            let members: Vec<_> = (0..ranks).map(member).collect();
+            assert!(members.into_iter().all(|member| member.join().unwrap() == cases.len()));
+        });
+    }
+}
