@@ -7,6 +7,7 @@ use std::{env, fs};
 
 use weft_catalogue::Catalogue;
 
+use super::anonymise::learn_guids;
 use super::run;
 
 /// Words that are names of hosts or users on no machine that matters, but stand everywhere in outputs.
@@ -68,6 +69,8 @@ pub struct Names {
     pub users: BTreeSet<String>,
     /// Serial numbers.
     pub serials: BTreeSet<String>,
+    /// GUIDs, as numbers.
+    pub guids: BTreeSet<u64>,
 }
 
 /// What this machine and its user are called.
@@ -134,6 +137,7 @@ impl Names {
             || text.contains("\"H-")
             || text.contains("Switch: 0x")
             || text.contains("CA: ");
+        learn_guids(text, &mut self.guids);
         for line in text.lines() {
             self.learn_users(line);
             self.learn_serial(line);

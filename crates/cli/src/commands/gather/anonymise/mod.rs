@@ -8,6 +8,8 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::addresses::Scope;
+pub use self::addresses::learn as learn_guids;
 use self::secret::Secret;
 use super::names::Names;
 
@@ -24,6 +26,8 @@ pub struct Anonymiser {
     secret: Secret,
     /// Lower-case words and what they become, by their first letter and the longest first.
     words: BTreeMap<u8, Vec<(String, String)>>,
+    /// GUIDs that stand somewhere in a form that only GUIDs have.
+    guids: BTreeSet<u64>,
     /// Different addresses that were replaced.
     addresses: BTreeSet<String>,
 }
@@ -63,7 +67,7 @@ impl Anonymiser {
             list.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
             list.dedup_by(|a, b| a.0 == b.0);
         }
-        Self { secret, words, addresses: BTreeSet::new() }
+        Self { secret, words, guids: names.guids, addresses: BTreeSet::new() }
     }
 
     /// How many different names and addresses there were.
@@ -110,26 +114,19 @@ impl Anonymiser {
 
     /// GUIDs, UUIDs and addresses.
     fn addressed(&mut self, text: &str) -> String {
+        addresses::learn(text, &mut self.guids);
+        let mut scope = Scope { secret: &self.secret, guids: &mut self.guids };
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while !rest.is_empty() {
-            let start = rest.find(is_token).unwrap_or(rest.len());
-            out.push_str(&rest[..start]);
-            rest = &rest[start..];
-            let end = rest.find(|c| !is_token(c)).unwrap_or(rest.len());
-            let token = &rest[..end];
-            // The end of a sentence is no part of an address.
-            let body = token.trim_end_matches(['.', '-']);
-            let body = if body.ends_with("::") { body } else { body.trim_end_matches(':') };
-            match addresses::replaced(body, &self.secret) {
+        for [before, token, behind] in addresses::pieces(text) {
+            out.push_str(before);
+            match addresses::replaced(token, &mut scope) {
                 Some(made_up) => {
-                    self.addresses.insert(body.to_owned());
+                    self.addresses.insert(token.to_owned());
                     out.push_str(&made_up);
                 }
-                None => out.push_str(body),
+                None => out.push_str(token),
             }
-            out.push_str(&token[body.len()..]);
-            rest = &rest[end..];
+            out.push_str(behind);
         }
         out
     }
@@ -149,8 +146,4 @@ fn numbered(secret: &Secret, prefix: &str, name: &str, taken: &mut BTreeSet<Stri
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-fn is_token(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '-' | '_')
 }

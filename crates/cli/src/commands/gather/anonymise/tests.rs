@@ -22,11 +22,20 @@ struct Planted {
     mac: [u8; 6],
 }
 
+/// GUIDs; those that are digits only look like decimal numbers.
+fn guids() -> impl Strategy<Value = u64> {
+    let decimal = "[1-9][0-9]{12,15}";
+    prop_oneof![
+        (1u64 << 40)..u64::MAX / 2,
+        decimal.prop_map(|digits| u64::from_str_radix(&digits, 16).unwrap_or(u64::MAX / 3)),
+    ]
+}
+
 fn planted() -> impl Strategy<Value = Planted> {
     let nibbles = |bits: u128| bits | 0x1000_0000_0000_0000_0000_0000_0000_0000;
     (
         ("(rack|pod|gpunode)[a-z]{2,6}[0-9]{2,4}", "[a-z]{4,8}\\.(example|corp)", "(jo|an|mi)[a-z]{4,8}"),
-        (1u64 << 40)..u64::MAX / 2,
+        guids(),
         "[A-Z]{2}[0-9]{8,10}",
         any::<u128>().prop_map(nibbles),
         (11u8..126, any::<u8>(), any::<u8>(), 1u8..254),
@@ -161,6 +170,24 @@ fn one_guid_becomes_one_other_in_all_its_forms() {
     assert_eq!(words[3].strip_prefix("S-"), Some(digits));
     let bits = words[4].parse::<std::net::Ipv6Addr>().expect("an address").to_bits();
     assert_eq!(format!("{:016x}", bits & u128::from(u64::MAX)), digits);
+}
+
+#[test]
+fn a_guid_that_looks_like_a_decimal_number_does_not_stay() {
+    let node = "Ca\t1 \"H-1544316758654403\"\t\t# \"rack4-n17 mlx5_0\"\n[1](154431675865440) \t\"S-1544316758654409\"[3]\n";
+    // Where they stand alone, they could be counters, had they not stood elsewhere.
+    let elsewhere = "1544316758654403 154431675865440 1544316758654409 1544316758654999";
+    let mut anonymiser = anonymiser(&[node.to_owned(), elsewhere.to_owned()]);
+    let alone = anonymiser.text(elsewhere);
+    let fabric = anonymiser.text(node);
+    let words: Vec<&str> = alone.split(' ').collect();
+    for real in ["1544316758654403", "154431675865440", "1544316758654409"] {
+        assert!(!alone.contains(real) && !fabric.contains(real), "{real} in {alone}\n{fabric}");
+    }
+    assert_eq!(words[3], "1544316758654999");
+    assert!(fabric.contains(&format!("\"H-{}\"", words[0])), "{alone}\n{fabric}");
+    assert!(fabric.contains(&format!("[1]({}) ", words[1])), "{alone}\n{fabric}");
+    assert!(fabric.contains(&format!("\"S-{}\"[3]", words[2])), "{alone}\n{fabric}");
 }
 
 #[test]
