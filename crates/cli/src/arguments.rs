@@ -8,6 +8,16 @@ use crate::codes::NO_SUCH_GPU;
 use crate::exit::{Exit, Failure};
 use crate::gpus;
 
+/// How to print an answer that is text or JSON; commands with more forms have a list of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Format {
+    /// For a reader.
+    #[default]
+    Text,
+    /// For a script: the file of the command's name in `schemas` describes it.
+    Json,
+}
+
 /// A collective by its name; `known` are those that the command takes.
 pub fn collective(text: &str, known: &[Collective]) -> Result<Collective, String> {
     Collective::from_name(text).ok_or_else(|| {

@@ -11,7 +11,7 @@ use weft_simulator::machine::terrain;
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
-use crate::arguments::{chosen_gpus, collective};
+use crate::arguments::{Format, chosen_gpus, collective};
 use crate::codes::{NO_MACHINE, NO_SUCH_GPU, NOT_WRITTEN, UNPLAYABLE};
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
@@ -73,15 +73,6 @@ pub struct Args {
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum Format {
-    /// For a reader.
-    #[default]
-    Text,
-    /// For a script: `schemas/plan.json` describes it.
-    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

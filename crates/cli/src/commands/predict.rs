@@ -9,7 +9,7 @@ use weft_predictor::{Algorithm, PREDICTED, PeerAccess, PredictError, Request, pr
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
-use crate::arguments::{chosen_gpus, collective};
+use crate::arguments::{Format, chosen_gpus, collective};
 use crate::codes::NO_PREDICTION;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs, SourceArgs};
@@ -41,15 +41,6 @@ pub struct Args {
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum Format {
-    /// For a reader.
-    #[default]
-    Text,
-    /// For a script: `schemas/predict.json` describes it.
-    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
