@@ -23,6 +23,12 @@ pub trait Algorithm: Sync {
     /// Whether it can plan this call on this terrain, and if not, why.
     fn suits(&self, call: &Call, terrain: &Terrain) -> Result<(), Unsuitable>;
 
+    /// About what it takes at least to make a plan and to play it, known before it is made; `None` where plans are made
+    /// at once, so that they can be counted themselves.
+    fn least_effort(&self, _call: &Call, _terrain: &Terrain) -> Option<Effort> {
+        None
+    }
+
     /// The shape of the plan that it makes when none is asked for.
     fn shape(&self, call: &Call, _terrain: &Terrain) -> Shape {
         Shape::of(call)
@@ -43,6 +49,17 @@ pub trait Algorithm: Sync {
 
     /// The plan of a call that it suits. What calls for plans calls [`Algorithm::plan`] or [`Algorithm::plan_with`].
     fn suited_plan(&self, call: &Call, terrain: &Terrain, shape: Shape) -> Plan;
+}
+
+/// What a plan costs who makes it and plays it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Making it takes about as long as playing so many messages.
+    pub making_message_count: u64,
+    /// Messages of all ranks.
+    pub message_count: u64,
+    /// Threads of a rank.
+    pub thread_count: u64,
 }
 
 /// Into how much a plan is cut.

@@ -25,7 +25,7 @@ pub mod verify;
 mod words;
 mod work;
 
-pub use algorithm::{ALGORITHMS, Algorithm, Shape, Unsuitable, algorithm};
+pub use algorithm::{ALGORITHMS, Algorithm, Effort, Shape, Unsuitable, algorithm};
 pub use call::{Call, Counts, DataType, ReduceOp};
 pub use collective::Collective;
 pub use groups::{Groups, Seat};

@@ -24,7 +24,7 @@ pub struct Judged {
     pub times: Vec<(&'static str, Span)>,
     /// Those that take longer.
     pub slower: Vec<&'static str>,
-    /// Those that have too many messages to be played for that.
+    /// Those that would take too long to be made and played for that.
     pub unplayed: Vec<&'static str>,
 }
 
@@ -36,11 +36,13 @@ pub struct Arena<'a> {
     pub gpus: &'a [NodeId],
 }
 
-/// A plan that suits.
+/// An algorithm that suits.
 struct Candidate {
     algorithm: &'static dyn Algorithm,
-    plan: Plan,
-    /// Of all ranks, as far as two stand for all, times what their threads make of them.
+    /// Made only when it is played, where it takes long to make.
+    plan: Option<Plan>,
+    /// Of all ranks, as far as two stand for all, times what their threads make of them. Before the plan is made, what
+    /// it has at least, and as many as could be played while it is made.
     messages: u64,
     took: Took,
 }
@@ -76,11 +78,16 @@ pub fn choose(
     let (mut best, mut played) = (None::<Span>, 0);
     for index in &order {
         let candidate = &mut candidates[*index];
-        if candidate.messages > MOST_MESSAGES || played + candidate.messages > MOST_TOGETHER {
+        if !fits(candidate.messages, played) {
+            continue;
+        }
+        let plan = candidate.plan.get_or_insert_with(|| candidate.algorithm.plan(call, terrain));
+        candidate.messages = candidate.messages.max(weighed(plan, call));
+        if !fits(candidate.messages, played) {
             continue;
         }
         played += candidate.messages;
-        candidate.took = arena.play(&candidate.plan, call, best.map(|best| best * PATIENCE));
+        candidate.took = arena.play(plan, call, best.map(|best| best * PATIENCE));
         if let Took::Span(span) = candidate.took {
             best = Some(best.map_or(span, |best| best.min(span)));
         }
@@ -96,18 +103,37 @@ pub fn choose(
         Some((name, _)) => candidates.into_iter().find(|candidate| candidate.algorithm.name() == *name),
         None => order.first().map(|index| candidates.swap_remove(*index)),
     }?;
-    Some((chosen.algorithm, chosen.plan, judged))
+    let plan = chosen.plan.unwrap_or_else(|| chosen.algorithm.plan(call, terrain));
+    Some((chosen.algorithm, plan, judged))
+}
+
+/// Whether a plan with so many messages is played after those with `played`.
+fn fits(messages: u64, played: u64) -> bool {
+    messages <= MOST_MESSAGES && played + messages <= MOST_TOGETHER
+}
+
+/// The messages of all ranks, with what threads make of them.
+fn weighed(plan: &Plan, call: &Call) -> u64 {
+    let of_first = plan.work(call, Rank::new(0)).message_count;
+    // A tree's root sends little; a rank in the middle is nearer to the mean.
+    let of_middle = plan.work(call, Rank::new(plan.ranks / 2)).message_count;
+    with_threads(of_first.max(of_middle).saturating_mul(u64::from(plan.ranks)), plan.threads.len() as u64)
+}
+
+fn with_threads(messages: u64, threads: u64) -> u64 {
+    messages.saturating_mul(threads.div_ceil(FEW_THREADS).max(1))
 }
 
 impl Candidate {
     fn new(algorithm: &'static dyn Algorithm, call: &Call, terrain: &Terrain) -> Self {
+        if let Some(effort) = algorithm.least_effort(call, terrain) {
+            let messages = with_threads(effort.message_count, effort.thread_count);
+            let messages = messages.saturating_add(effort.making_message_count);
+            return Self { algorithm, plan: None, messages, took: Took::Unknown };
+        }
         let plan = algorithm.plan(call, terrain);
-        let of_first = plan.work(call, Rank::new(0)).message_count;
-        // A tree's root sends little; a rank in the middle is nearer to the mean.
-        let of_middle = plan.work(call, Rank::new(plan.ranks / 2)).message_count;
-        let of_one = of_first.max(of_middle).saturating_mul(u64::from(plan.ranks));
-        let messages = of_one.saturating_mul((plan.threads.len() as u64).div_ceil(FEW_THREADS).max(1));
-        Self { algorithm, plan, messages, took: Took::Unknown }
+        let messages = weighed(&plan, call);
+        Self { algorithm, plan: Some(plan), messages, took: Took::Unknown }
     }
 }
 

@@ -106,7 +106,7 @@ fn choice(job: &JobReport, judged: &Judged) -> String {
         };
     }
     if !judged.unplayed.is_empty() {
-        let _ = write!(text, "; not judged, as they have too many messages: {}", judged.unplayed.join(", "));
+        let _ = write!(text, "; not judged, as that would take too long: {}", judged.unplayed.join(", "));
     }
     text
 }

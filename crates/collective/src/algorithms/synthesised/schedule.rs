@@ -31,6 +31,17 @@ struct Planted {
     children: Vec<Vec<Rank>>,
 }
 
+/// Chunks of a tree's share, where a part has so many trees.
+pub(super) fn chunks(call: &Call, trees_per_part: u64) -> u64 {
+    let elements = match &call.counts {
+        crate::Counts::Even(elements) => *elements,
+        crate::Counts::PerRank(counts) => counts.iter().copied().max().unwrap_or(0),
+        crate::Counts::PerPair(_) => 0,
+    };
+    let bytes = elements.saturating_mul(call.data_type.size_bytes()) / trees_per_part.max(1);
+    (bytes / LEAST_CHUNK_BYTES).clamp(1, MOST_CHUNKS)
+}
+
 impl Schedule<'_> {
     pub(super) fn program(&self) -> Program {
         let per_part = |forest: &Forest| forest.trees.len() / self.parts();
@@ -39,7 +50,7 @@ impl Schedule<'_> {
             (Some(one), None) | (None, Some(one)) => per_part(one),
             (None, None) => return Program::default(),
         };
-        let chunks = self.chunks(trees_per_part);
+        let chunks = usize::try_from(chunks(self.call, trees_per_part as u64)).unwrap_or(1);
         let pieces = trees_per_part * chunks;
         let plant = |forest: &Option<Forest>| -> Vec<Planted> {
             let Some(forest) = forest else { return Vec::new() };
@@ -66,17 +77,6 @@ impl Schedule<'_> {
             | Collective::SendRecv
             | Collective::Barrier => 1,
         }
-    }
-
-    /// Chunks of a tree's share.
-    fn chunks(&self, shares: usize) -> usize {
-        let elements = match &self.call.counts {
-            crate::Counts::Even(elements) => *elements,
-            crate::Counts::PerRank(counts) => counts.iter().copied().max().unwrap_or(0),
-            crate::Counts::PerPair(_) => 0,
-        };
-        let bytes = elements.saturating_mul(self.call.data_type.size_bytes()) / shares.max(1) as u64;
-        usize::try_from((bytes / LEAST_CHUNK_BYTES).clamp(1, MOST_CHUNKS)).unwrap_or(1)
     }
 
     fn plant(&self, tree: &Tree, within: usize, (pieces, blocks, chunks): (usize, usize, usize)) -> Planted {

@@ -329,3 +329,29 @@ proptest! {
         prove(&terrain, &Call { in_place, ..Call::bytes(collective, elements) }, "any");
     }
 }
+
+#[test]
+fn what_is_known_of_a_plan_before_it_is_made_is_the_least_it_takes() {
+    for (name, terrain) in terrains() {
+        for collective in COLLECTIVES {
+            for bytes in [1 << 10, 1 << 20, 64 << 20] {
+                let call = Call::message(collective, bytes, terrain.ranks());
+                if Synthesised.suits(&call, &terrain).is_err() {
+                    continue;
+                }
+                let effort = Synthesised.least_effort(&call, &terrain).unwrap();
+                let plan = Synthesised.plan(&call, &terrain);
+                let of_rank = |rank| plan.work(&call, Rank::new(rank)).message_count;
+                let messages: u64 = (0..terrain.ranks()).map(of_rank).sum();
+                // Chunks are whole: of 5/3 one is left, so that three trees may have 3 where one has 5.
+                let case = (name, collective.name(), bytes, effort, messages);
+                assert!(effort.message_count <= 2 * messages, "{case:?}");
+                assert!(effort.thread_count <= plan.threads.len() as u64, "{case:?}");
+            }
+        }
+    }
+    // 8^5 / 30; 8 parts of 8 MiB, each 64 chunks for each of 7 others, of one tree for each rank.
+    let call = Call::message(Collective::AllGather, 64 << 20, 8);
+    let effort = Synthesised.least_effort(&call, &mesh(8, 1)).unwrap();
+    assert_eq!(effort, Effort { making_message_count: 1092, message_count: 8 * 64 * 7, thread_count: 8 });
+}
