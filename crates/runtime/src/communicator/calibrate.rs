@@ -6,8 +6,9 @@ use weft_collective::Rank;
 use super::{Choice, Communicator, Speeds};
 use crate::{Fault, Transport};
 
-/// How often each is measured.
-const REPEATS: usize = 9;
+/// How often a small message is measured, and a large one: the less a call takes, the more it needs until one is not
+/// disturbed.
+const REPEATS: (usize, usize) = (200, 9);
 /// Of a message that is all bytes.
 const LARGE: usize = 4 << 20;
 
@@ -19,8 +20,8 @@ impl<T: Transport> Communicator<T> {
     pub fn calibrate(&mut self) -> Result<Speeds, Fault> {
         self.choose(Choice::Named("ring".to_owned()));
         let steps = f64::from(self.ranks().saturating_sub(1).max(1));
-        let small_s = self.gathered(8, 20)? / steps;
-        let large_s = self.gathered(LARGE, 1)? / steps;
+        let small_s = self.gathered(8, REPEATS.0)? / steps;
+        let large_s = self.gathered(LARGE, REPEATS.1)? / steps;
         let moving_s = (large_s - small_s).max(1e-9);
         let own = [small_s, bytes(LARGE) / moving_s];
         let mut told = own;
@@ -32,18 +33,16 @@ impl<T: Transport> Communicator<T> {
 
     /// The seconds of an all-gather of so many bytes of each rank: the least of several, since what others do on the
     /// machine only adds to it.
-    fn gathered(&mut self, bytes: usize, calls: u32) -> Result<f64, Fault> {
+    fn gathered(&mut self, bytes: usize, repeats: usize) -> Result<f64, Fault> {
         let own = vec![0_u8; bytes];
         let mut all = vec![0_u8; bytes * self.ranks() as usize];
-        let mut times = Vec::with_capacity(REPEATS);
-        for _ in 0..REPEATS {
+        let mut least = f64::INFINITY;
+        for _ in 0..repeats {
             let begun = crate::measure::now();
-            for _ in 0..calls {
-                self.all_gather(&own, &mut all)?;
-            }
-            times.push(begun.elapsed().as_secs_f64() / f64::from(calls));
+            self.all_gather(&own, &mut all)?;
+            least = least.min(begun.elapsed().as_secs_f64());
         }
-        Ok(times.into_iter().fold(f64::INFINITY, f64::min))
+        Ok(least)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Which algorithm: the one that is quickest by what is known of the links.
 
 use weft_base::Span;
-use weft_collective::{ALGORITHMS, Algorithm, Call, Rank, Terrain};
+use weft_collective::{ALGORITHMS, Algorithm, Call, Terrain};
 
-use crate::{Fault, Script};
+use super::cost::seconds;
+use crate::Fault;
 
 /// What a message costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,42 +60,4 @@ fn candidates(call: &Call, terrain: &Terrain, speeds: Speeds) -> Vec<(&'static d
         suits.filter_map(|entry| Some((*entry, seconds(*entry, call, terrain, speeds)?))).collect();
     found.sort_by(|a, b| a.1.total_cmp(&b.1));
     found
-}
-
-/// What a plan takes: the steps of the rank that has most to do, each a latency and the bytes that it sends or
-/// receives, whichever are more. `None` for what cannot be played here.
-fn seconds(algorithm: &dyn Algorithm, call: &Call, terrain: &Terrain, speeds: Speeds) -> Option<f64> {
-    let plan = algorithm.plan(call, terrain);
-    let of = |rank| Some(Script::new(&plan, call, Rank::new(rank)).ok()?.seconds(speeds));
-    // Ranks beyond these do what one of them does, or less.
-    (0..plan.ranks.min(RANKS_ASKED)).try_fold(0.0_f64, |most, rank| Some(most.max(of(rank)?)))
-}
-
-const RANKS_ASKED: u32 = 16;
-
-impl Script {
-    /// The time of the longest thread, step by step.
-    fn seconds(&self, speeds: Speeds) -> f64 {
-        let threads = self.threads.iter().map(|thread| {
-            let firsts = std::iter::once(thread.first).chain(thread.ends.iter().copied());
-            let steps = firsts.zip(&thread.ends).map(|(first, end)| {
-                let (mut sent, mut taken) = (0, 0);
-                let actions = &self.actions[first as usize..*end as usize];
-                let messages = actions.iter().filter(|action| action.kind.port().is_some()).count();
-                for action in actions {
-                    let bytes = self.bytes(action.kind);
-                    *(if action.kind.sends() { &mut sent } else { &mut taken }) += bytes;
-                }
-                let latency = if messages == 0 { 0.0 } else { speeds.latency.as_seconds() };
-                latency + precise(sent.max(taken)) / speeds.bytes_per_s
-            });
-            steps.sum()
-        });
-        threads.fold(0.0, f64::max)
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "bytes in memory stay below 2^53")]
-fn precise(bytes: usize) -> f64 {
-    bytes as f64
 }

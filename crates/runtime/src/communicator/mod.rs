@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod choice;
+mod cost;
 mod prepared;
 
 use weft_collective::{Call, Collective, Counts, Rank, Terrain};
