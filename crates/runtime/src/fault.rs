@@ -17,7 +17,7 @@ pub enum Fault {
         how: String,
     },
     /// A rank lives, as far as is known, and does nothing: it was stopped, it hangs, or its network is cut.
-    #[error("rank {rank} has not moved for {} s: {how}", waited.as_secs_f64())]
+    #[error("rank {rank} has not moved for {:.1} s: {how}", waited.as_secs_f64())]
     Silent {
         /// Whose.
         rank: Rank,
