@@ -157,3 +157,35 @@ fn without_a_name_the_quickest_algorithm_is_taken() {
         }
     }
 }
+
+#[test]
+fn a_dead_nic_is_waited_for_until_it_is_noticed_or_back() {
+    let took_and_waited = |job: &str, fault: &str| {
+        // 50 MB over one NIC: 1 ms at 50 GB/s, and another NIC beside it.
+        let cluster = "cluster = \"2 x 2 h100-pcie + 2 cx7 @ fat-tree(leaf 64x400G)\"\n";
+        let sent = "[[job]]\ngpus = \"0, 2\"\ncollective = \"send-recv\"\nsize = \"50 MB\"\n";
+        let dies = "[[fault]]\nat = \"500 us\"\nwhat = \"host0/NIC0\"\ncarries = \"down\"\n";
+        let fault = if fault == "none" { String::new() } else { format!("{dies}{fault}") };
+        let scenario = format!("{cluster}{sent}on-fault = \"fail-over\"\n{job}\n{fault}");
+        let output = run(&["simulate", "-", "--format", "json"], scenario.as_bytes());
+        let job = &serde_json::from_slice::<Value>(&output.stdout).unwrap()["jobs"][0];
+        (job["took_s"].as_f64().unwrap() * 1e6, job["noticing_s"].as_f64().unwrap() * 1e6)
+    };
+    let near = |(took, waited): (f64, f64), (want_took, want_waited): (f64, f64)| {
+        assert!((took - want_took).abs() < 1e-3 && (waited - want_waited).abs() < 1e-3, "{took} {waited}");
+    };
+    let (usual, waited) = took_and_waited("", "none");
+    assert!(usual > 1000.0 && waited == 0.0, "{usual} {waited}");
+    let (at_once, waited) = took_and_waited("notice = \"0 s\"", "");
+    assert!((at_once - usual).abs() < 1.0 && waited == 0.0, "{at_once} {waited}");
+    // Noticed after 100 us: so much longer.
+    near(took_and_waited("notice = \"100 us\"", ""), (at_once + 100.0, 100.0));
+    // Back after 40 us: it goes on where it was.
+    near(took_and_waited("notice = \"100 us\"", "for = \"40 us\""), (usual + 40.0, 40.0));
+    // As NCCL is set: 8 times 4.096 us x 2^20.
+    near(took_and_waited("", ""), (at_once + 34_359_738.368, 34_359_738.368));
+
+    let stalls = format!("{CLUSTER}{JOB}notice = \"1 s\"\n");
+    let (talk, code) = said(&stalls);
+    assert!(code == 3 && talk.contains(":6:10") && talk.contains("fail-over"), "{talk}");
+}

@@ -1,6 +1,6 @@
 //! Jobs on a network, and what happens to them: started, asked, changed and continued.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 use weft_base::{Rate, Span, Time};
@@ -152,8 +152,15 @@ impl<'p> Session<'p> {
     /// Lets a job's messages look for other ways: those that are under way over a resource that carries nothing any
     /// more, and all later ones. Messages for which there is no other way stay where they are.
     pub fn reroute(&mut self, job: JobId) {
+        let resources = (0..self.engine.resources()).map(ResourceId::new);
+        let dead = resources.filter(|resource| self.engine.capacity(*resource) == Rate::ZERO).collect();
+        self.reroute_around(job, &dead);
+    }
+
+    /// The same where the job knows of these resources only that they are dead; what waits for others goes on waiting.
+    pub fn reroute_around(&mut self, job: JobId, known_dead: &BTreeSet<ResourceId>) {
         if let Some(played) = self.jobs.get_mut(job.index()) {
-            played.player.reroute(&mut self.engine, &mut *played.router);
+            played.player.reroute(&mut self.engine, &mut *played.router, known_dead);
         }
     }
 

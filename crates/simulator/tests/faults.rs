@@ -149,6 +149,27 @@ fn a_message_that_fails_over_goes_on_by_another_spine() {
 }
 
 #[test]
+fn a_link_that_nobody_has_noticed_is_waited_for() {
+    let (topology, gpus) = cluster();
+    let (usual_us, way) = undisturbed(&topology, &gpus);
+    let played = message();
+    let (mut session, job) = session(&topology, &gpus, &played);
+    // Up to the spine from 200 us on, down from it from 300 us on.
+    set_at(&mut session, Span::from_microseconds(200.0), &way[1..], 0, &topology);
+    set_at(&mut session, Span::from_microseconds(300.0), &way[..1], 0, &topology);
+    session.run_until(Span::from_microseconds(400.0)).unwrap();
+    // Nobody knows of either: it stays where it is.
+    session.reroute_around(job, &[].into());
+    assert_eq!(session.stalled(job), 1);
+    session.run_until(Span::from_microseconds(500.0)).unwrap();
+    session.reroute_around(job, &way.iter().map(|link| ResourceId::new(link.index())).collect());
+    assert_eq!(session.stalled(job), 0);
+    session.run().unwrap();
+    // From 200 to 500 us it waited.
+    assert!((took_us(&session, job) - usual_us - 300.0).abs() < 0.001, "{} us", took_us(&session, job));
+}
+
+#[test]
 fn a_connection_goes_back_to_its_usual_way() {
     let (topology, gpus) = cluster();
     let (usual_us, way) = undisturbed(&topology, &gpus);

@@ -42,6 +42,7 @@ struct JobJson {
     end_s: Vec<Option<f64>>,
     reruns: u32,
     stalled_messages: usize,
+    noticing_s: f64,
     critical_path: Option<CriticalJson>,
 }
 
@@ -170,6 +171,7 @@ fn job(job: &JobReport) -> JobJson {
         end_s: job.ends.iter().map(|end| end.map(weft_base::Span::as_seconds)).collect(),
         reruns: job.reruns,
         stalled_messages: job.stalled,
+        noticing_s: job.noticing.as_seconds(),
         critical_path: critical,
     }
 }

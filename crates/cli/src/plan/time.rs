@@ -102,6 +102,7 @@ impl<'a> Clock<'a> {
             compute: Span::ZERO,
             start: Time::default(),
             on_fault: scenario::OnFault::Stall,
+            notice: Span::ZERO,
             // It is there for the limit alone, which is the same for all plans.
             terrain: Terrain::flat(plan.ranks),
         }];

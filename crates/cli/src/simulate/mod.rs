@@ -1,6 +1,7 @@
 //! `weft simulate`: from a scenario to a report.
 
 mod choose;
+mod noticing;
 mod progress;
 mod report;
 mod run;

@@ -53,6 +53,8 @@ pub struct JobReport {
     pub reruns: u32,
     /// Messages that wait for a dead link at the end.
     pub stalled: usize,
+    /// How long messages waited for dead links that the job had not noticed, where it fails over.
+    pub noticing: Span,
     pub critical: Option<Critical>,
 }
 

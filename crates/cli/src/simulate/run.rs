@@ -8,6 +8,7 @@ use weft_simulator::machine::{Machine, add_links, link_at};
 use weft_simulator::{Engine, Halt, Job, JobId, ResourceId, Session, SessionError, Stage, Usage};
 use weft_topology::Topology;
 
+use super::noticing::{DeadLinks, Waiting};
 use super::progress::Progress;
 use super::report::{Busy, JobReport, Reached, Report};
 use super::scenario::OnFault;
@@ -36,6 +37,11 @@ struct Stageplay<'p> {
     /// The job that plays now, and how often it was begun again.
     attempts: Vec<(JobId, u32)>,
     happened: Vec<(Time, String)>,
+    dead: DeadLinks,
+    /// Of each job.
+    waiting: Vec<Waiting>,
+    /// Until when that is known.
+    looked: Time,
 }
 
 /// Plays everything until nothing more happens.
@@ -58,6 +64,9 @@ pub fn run(
         session: Session::new(engine),
         attempts: Vec::new(),
         happened: Vec::new(),
+        dead: DeadLinks::default(),
+        waiting: vec![Waiting::default(); setup.jobs.len()],
+        looked: Time::ZERO,
     };
     if let Some(control) = setup.network.behaviour.control(Links::of(topology, first)) {
         play.session.govern(control);
@@ -102,7 +111,7 @@ impl Stageplay<'_> {
         let mut changes = self.setup.changes.iter().peekable();
         let mut quiet = false;
         loop {
-            let change = changes.peek().map(|change| change.at);
+            let change = changes.peek().map(|change| change.at).into_iter().chain(self.next_notice()).min();
             if quiet && change.is_none() {
                 return Ok(usage);
             }
@@ -112,14 +121,18 @@ impl Stageplay<'_> {
                 .map_or_else(|| self.session.engine().now() + Span::picoseconds(100_000_000), Usage::due);
             let until = change.map_or(due, |change| if quiet { change } else { change.min(due) });
             quiet = self.session.run_until(until)? == Halt::Quiet;
+            self.look(until);
             progress.show(until, self.done(), self.ranks());
             if let Some(usage) = usage.as_mut() {
                 while usage.due() <= until {
                     usage.sample(self.session.engine_mut());
                 }
             }
-            while let Some(change) = changes.next_if(|change| change.at <= until) {
-                self.change(change);
+            if change.is_some_and(|change| change <= until) {
+                while let Some(change) = changes.next_if(|change| change.at <= until) {
+                    self.change(change);
+                }
+                self.fail_over(until);
                 quiet = false;
             }
         }
@@ -149,7 +162,9 @@ impl Stageplay<'_> {
     /// Sets links, and lets jobs react as they are told to.
     fn change(&mut self, change: &Change) {
         for (link, rate) in &change.links {
-            self.session.set(ResourceId::new(self.first.index() + link.index()), *rate);
+            let resource = ResourceId::new(self.first.index() + link.index());
+            self.session.set(resource, *rate);
+            self.dead.set(resource, *rate, change.at);
         }
         self.happened.push((change.at, change.text.clone()));
         for index in 0..self.setup.jobs.len() {
@@ -158,8 +173,7 @@ impl Stageplay<'_> {
                 continue;
             }
             match self.setup.jobs[index].on_fault {
-                OnFault::Stall => {}
-                OnFault::FailOver => self.session.reroute(job),
+                OnFault::Stall | OnFault::FailOver => {}
                 OnFault::Rerun => {
                     if self.session.stalled(job) > 0 {
                         self.session.cancel(job);
@@ -170,6 +184,51 @@ impl Stageplay<'_> {
                 }
             }
         }
+    }
+
+    /// The jobs that fail over and are not done, each with how long it takes to notice.
+    fn failing_over(&self) -> Vec<(usize, JobId, Span)> {
+        let jobs = self.setup.jobs.iter().zip(&self.attempts).enumerate();
+        jobs.filter(|(_, (setup, (job, _)))| {
+            setup.on_fault == OnFault::FailOver && self.session.took(*job).is_none()
+        })
+        .map(|(index, (setup, (job, _)))| (index, *job, setup.notice))
+        .collect()
+    }
+
+    /// When the next job notices a dead link.
+    fn next_notice(&self) -> Option<Time> {
+        if self.dead.is_empty() {
+            return None;
+        }
+        let next = |(_, _, notice)| self.dead.next(self.looked, notice);
+        self.failing_over().into_iter().filter_map(next).min()
+    }
+
+    /// Lets jobs take other ways, around those dead links that they have noticed by now.
+    fn fail_over(&mut self, now: Time) {
+        for (index, job, notice) in self.failing_over() {
+            let waited = self.waiting[index].end(now);
+            let noticed = self.dead.noticed(now, notice);
+            if waited && !noticed.is_empty() {
+                let name = &self.setup.jobs[index].name;
+                self.happened.push((now, format!("{name} takes other ways")));
+            }
+            self.session.reroute_around(job, &noticed);
+        }
+        self.look(now);
+    }
+
+    /// Looks which jobs wait for links that they have not noticed to be dead.
+    fn look(&mut self, now: Time) {
+        if !self.dead.is_empty() {
+            for (index, job, notice) in self.failing_over() {
+                let session = &mut self.session;
+                let times = (self.looked, now);
+                self.waiting[index].look(&self.dead, notice, times, || session.stalled(job) > 0);
+            }
+        }
+        self.looked = now;
     }
 
     fn unplayable(&self, error: &SessionError) -> Diagnostic {
@@ -229,6 +288,7 @@ impl Stageplay<'_> {
             ends,
             reruns,
             stalled,
+            noticing: self.waiting[index].total(self.looked),
             critical: parts,
         }
     }

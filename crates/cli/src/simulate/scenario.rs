@@ -67,6 +67,9 @@ pub struct JobSpec {
     /// What it does when a way is dead.
     #[serde(default)]
     pub on_fault: OnFault,
+    /// How long a link must be dead until a job that fails over notices; NCCL's timeouts where it is not said.
+    #[serde(default)]
+    pub notice: Option<Spanned<Span>>,
 }
 
 fn once() -> Spanned<u32> {

@@ -31,6 +31,8 @@ pub struct JobSetup {
     pub compute: Span,
     pub start: Time,
     pub on_fault: OnFault,
+    /// How long a link must be dead until the job fails over.
+    pub notice: Span,
     pub terrain: Terrain,
 }
 
@@ -55,6 +57,8 @@ pub struct Setup {
 pub struct Network {
     pub model: &'static dyn NetworkModel,
     pub behaviour: Behaviour,
+    /// How long NICs take to give up a dead way.
+    pub notice: Span,
 }
 
 /// Where the values of a scenario stand.
@@ -126,7 +130,7 @@ impl Context<'_> {
         });
         let settings = Settings { seed: scenario.seed, ..self.settings(line_rate)? };
         let settings = self.losses(scenario, settings)?;
-        Ok(Network { model, behaviour: model.behaviour(&settings) })
+        Ok(Network { model, behaviour: model.behaviour(&settings), notice: settings.notice() })
     }
 
     fn settings(&self, line_rate: Rate) -> Result<Settings, Diagnostic> {
@@ -171,6 +175,7 @@ impl Context<'_> {
             let finding = Diagnostic::error(SCENARIO, "a job must run at least once").hint("`repeat = 1`");
             return Err(finding.at(self.place(&spec.repeat)));
         }
+        let notice = self.notice(spec, network)?;
         let name = spec.name.clone().unwrap_or_else(|| format!("job{number}"));
         let (compute, start, on_fault) = (spec.compute, spec.start, spec.on_fault);
         Ok(JobSetup {
@@ -185,8 +190,21 @@ impl Context<'_> {
             compute,
             start,
             on_fault,
+            notice,
             terrain,
         })
+    }
+
+    /// How long the job takes to notice a dead link, which only those do that fail over.
+    fn notice(&self, spec: &JobSpec, network: &Network) -> Result<Span, Diagnostic> {
+        match &spec.notice {
+            None => Ok(network.notice),
+            Some(notice) if spec.on_fault == OnFault::FailOver => Ok(*notice.get_ref()),
+            Some(notice) => {
+                let finding = Diagnostic::error(SCENARIO, "`notice` is of jobs that fail over");
+                Err(finding.hint("`on-fault = \"fail-over\"`").at(self.place(notice)))
+            }
+        }
     }
 
     fn collective(&self, spec: &JobSpec) -> Result<Collective, Diagnostic> {

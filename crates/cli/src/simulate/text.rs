@@ -77,6 +77,9 @@ fn jobs(report: &Report) -> String {
     for job in report.jobs.iter().filter(|job| job.reruns > 0) {
         let _ = writeln!(text, "  {} was begun again {}", job.name, times(job.reruns));
     }
+    for job in report.jobs.iter().filter(|job| job.noticing > Span::ZERO) {
+        let _ = writeln!(text, "  {} waited {} before it noticed dead links", job.name, job.noticing);
+    }
     for job in report.jobs.iter().filter(|job| job.took.is_none()) {
         let left = job.ends.iter().filter(|end| end.is_none()).count();
         let (name, stalled) = (&job.name, job.stalled);

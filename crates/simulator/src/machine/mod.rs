@@ -237,9 +237,9 @@ impl<'t> Machine<'t> {
 }
 
 impl Router for Machine<'_> {
-    fn avoid_dead(&mut self, engine: &Engine) {
+    fn avoid(&mut self, dead: &BTreeSet<ResourceId>) {
         let topology = self.topology;
-        let is_dead = |link: LinkId| engine.capacity(self.resource(link)) == Rate::ZERO;
+        let is_dead = |link: LinkId| dead.contains(&self.resource(link));
         let dead: BTreeSet<LinkId> =
             topology.links().map(|(link, _)| link).filter(|link| is_dead(*link)).collect();
         self.exits.avoid(|nic| {

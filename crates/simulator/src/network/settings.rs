@@ -27,6 +27,8 @@ pub struct Settings {
     pub recovery: Recovery,
     /// After which a NIC sends again what was not acknowledged, when nothing else tells it of the loss.
     pub timeout: Span,
+    /// How often it does so before it gives the connection up.
+    pub retry_count: u64,
     /// What one port of a switch can hold.
     pub port_buffer: Bytes,
     /// Between two reports of congestion to the same sender (DCQCN: `N`, the least time between notifications).
@@ -47,11 +49,12 @@ pub struct MissingConstant {
 
 impl Settings {
     /// The names under which [`Settings::new`] asks, each with its unit at its end.
-    pub const CONSTANTS: [&'static str; 8] = [
+    pub const CONSTANTS: [&'static str; 9] = [
         "rdma-mtu-bytes",
         "ip-mtu-bytes",
         "round-trip-us",
         "timeout-us",
+        "retry-count",
         "port-buffer-bytes",
         "report-interval-us",
         "tcp-message-us",
@@ -73,11 +76,18 @@ impl Settings {
             loss_share: 0.0,
             recovery: Recovery::GoBackN,
             timeout: span("timeout-us")?,
+            retry_count: bytes("retry-count")?.get(),
             port_buffer: bytes("port-buffer-bytes")?,
             report_interval: span("report-interval-us")?,
             tcp_message: span("tcp-message-us")?,
             tcp_connection: Rate::from_gigabytes(value("tcp-connection-gigabytes")?),
         })
+    }
+
+    /// How long it takes to notice that a way is dead: every packet that is sent, and sent again, waits for its
+    /// acknowledgement in vain.
+    pub fn notice(&self) -> Span {
+        self.timeout * (self.retry_count + 1)
     }
 
     /// What random losses do to packets with a header.

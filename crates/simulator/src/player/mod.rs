@@ -6,10 +6,10 @@ mod record;
 mod start;
 mod walker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
-use weft_base::{Bytes, Rate, Span, Time};
+use weft_base::{Bytes, Span, Time};
 use weft_collective::{Call, Layout, Op, Plan, Rank, Slice, Steps};
 
 use crate::control::Moving;
@@ -217,15 +217,18 @@ impl<'p> Player<'p> {
         }
     }
 
-    /// Looks for another way for each connection whose path uses a resource that carries nothing, and for its messages
+    /// Looks for another way for each connection whose path uses a resource that is known to be dead, and for its messages
     /// that are under way; connections that had to leave their usual way go back to it. Those for which there is no
     /// other stay as they are.
-    pub fn reroute(&mut self, engine: &mut Engine, router: &mut dyn Router) {
-        router.avoid_dead(engine);
-        let any_dead =
-            (0..engine.resources()).any(|index| engine.capacity(ResourceId::new(index)) == Rate::ZERO);
+    pub fn reroute(
+        &mut self,
+        engine: &mut Engine,
+        router: &mut dyn Router,
+        known_dead: &BTreeSet<ResourceId>,
+    ) {
+        router.avoid(known_dead);
         let dead = |engine: &Engine, path: PathId| {
-            engine.uses(path).iter().any(|used| engine.capacity(used.resource) == Rate::ZERO)
+            engine.uses(path).iter().any(|used| known_dead.contains(&used.resource))
         };
         for connection in 0..self.connections.len() {
             let (ends, path) = self.connections.ends(connection);
@@ -239,7 +242,7 @@ impl<'p> Player<'p> {
             {
                 self.connections.set_path(connection, other);
                 // While anything is dead nobody knows whether this is the usual way; asking once more does no harm.
-                self.connections.set_detour(connection, any_dead);
+                self.connections.set_detour(connection, !known_dead.is_empty());
             }
         }
         for flight in self.flights.iter().flatten() {
