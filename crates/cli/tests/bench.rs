@@ -60,6 +60,25 @@ fn the_table_is_read_as_one_of_nccl_tests() {
 }
 
 #[test]
+fn ranks_started_by_hand_meet_and_measure_over_tcp() {
+    let place = std::env::temp_dir().join(format!("weft-bench-test-{}", std::process::id()));
+    let place = place.to_str().unwrap();
+    let args =
+        ["bench", "--tcp", "--repeats", "1", "--min", "4KiB", "--max", "4KiB", "--join", place, "--rank"];
+    let other = std::thread::scope(|scope| {
+        let other = scope.spawn(|| stdout(&[&args[..], &["1"]].concat()));
+        let table = stdout(&[&args[..], &["0"]].concat());
+        assert!(
+            table.contains("2 processes, TCP") && table.contains("Out of bounds values : 0 OK"),
+            "{table}"
+        );
+        other.join().unwrap()
+    });
+    // Only the first rank prints.
+    assert_eq!(other, "");
+}
+
+#[test]
 fn what_cannot_be_measured_is_said() {
     for (args, what) in [
         (&["bench", "all-redcue"][..], "did you mean `all-reduce`"),
@@ -68,7 +87,8 @@ fn what_cannot_be_measured_is_said() {
         (&["bench", "-a", "rign"], "did you mean `ring`"),
         (&["bench", "--root", "2"], "no rank called `2`"),
         (&["bench", "--max", "4B"], "gives each of 2 ranks an element"),
-        (&["bench", "-a", "rails"], "rails"),
+        (&["bench", "-a", "rails"], "`rails` has no plan for all-reduce"),
+        (&["bench", "-a", "nvls"], "nvls needs a switch"),
     ] {
         let (code, message) = refused(args, b"");
         assert!(code == 1 || code == 2, "{args:?}: {code}");

@@ -3,6 +3,20 @@
 //! A [`Script`] is what one rank does of a plan, written out in bytes. A [`Player`] goes through it as far as its
 //! [`Ports`] let it, without waiting and without any I/O of its own; a transport implements [`Ports`] and knows how to
 //! wait.
+//!
+//! A program needs a [`Communicator`]:
+//!
+//! ```no_run
+//! use weft_runtime::{Communicator, Fault, Joining, Place, Reduction};
+//!
+//! # fn main() -> Result<(), Fault> {
+//! // On each of four ranks, which meet where rank 0 listens:
+//! let mut group = Communicator::join(&Joining::new(Place::Address("node01:7400".to_owned()), 0, 4))?;
+//! let mut gradient = vec![1.0_f32; 1000];
+//! group.all_reduce(&mut gradient, Reduction::Average)?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod communicator;
 mod element;
@@ -23,6 +37,8 @@ pub mod transports;
 #[cfg(target_os = "linux")]
 mod wire;
 
+#[cfg(target_os = "linux")]
+pub use communicator::Joining;
 pub use communicator::{Choice, Communicator, Speeds};
 pub use element::{Element, Reduction};
 pub use fault::Fault;
@@ -33,5 +49,7 @@ pub use reduce::{accumulate, combine, copy, divide};
 #[cfg(target_os = "linux")]
 pub use rendezvous::{Endpoint, Meeting, MeetingId, Member, Place, Roster, meet};
 pub use script::Script;
+#[cfg(target_os = "linux")]
+pub use transports::either::Either;
 #[cfg(target_os = "linux")]
 pub use transports::tcp::{Listening, Tcp, TcpSettings};

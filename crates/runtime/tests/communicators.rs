@@ -9,7 +9,8 @@ use common::{Buffers, Draws, calls, expected::expected, filled, reference};
 use weft_collective::{ALGORITHMS, Call, Plan, Rank, Terrain};
 use weft_runtime::transports::shared_memory::{Settings, SharedMemory};
 use weft_runtime::{
-    Choice, Communicator, Element, Listening, Meeting, Place, Reduction, Tcp, TcpSettings, Transport, meet,
+    Choice, Communicator, Element, Joining, Listening, Meeting, Place, Reduction, Tcp, TcpSettings,
+    Transport, meet,
 };
 
 /// Does the same on every rank, each on a thread of its own; what each gives, in the order of ranks.
@@ -153,5 +154,31 @@ fn every_algorithm_gives_over_tcp_what_its_plan_says_bit_by_bit() {
             let members: Vec<_> = (0..ranks).map(member).collect();
             assert!(members.into_iter().all(|member| member.join().unwrap() == cases.len()));
         });
+    }
+}
+
+#[test]
+fn ranks_that_know_only_a_place_share_memory_or_use_tcp() {
+    for (only_tcp, over) in [(false, "shared memory"), (true, "TCP")] {
+        let file = std::env::temp_dir().join(format!("weft-join-{}-{only_tcp}", std::process::id()));
+        let sums: Vec<(f64, String)> = std::thread::scope(|scope| {
+            let member = |rank: u32| {
+                let joining = Joining { only_tcp, ..Joining::new(Place::File(file.clone()), rank, 3) };
+                scope.spawn(move || {
+                    let mut group = Communicator::join(&joining).unwrap();
+                    let mut data = [f64::from(rank) + 0.5];
+                    group.all_reduce(&mut data, Reduction::Sum).unwrap();
+                    (data[0], group.transport().describe())
+                })
+            };
+            let members: Vec<_> = (0..3).map(member).collect();
+            members.into_iter().map(|member| member.join().unwrap()).collect()
+        });
+        // 0.5 + 1.5 + 2.5, exact.
+        assert!(
+            sums.iter().all(|(sum, how)| sum.to_bits() == 4.5_f64.to_bits() && how.starts_with(over)),
+            "{sums:?}"
+        );
+        let _ = std::fs::remove_file(file);
     }
 }

@@ -1,5 +1,6 @@
 //! The other ranks, as processes of this program.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use weft_runtime::Fault;
@@ -10,15 +11,15 @@ pub struct Followers(Vec<Child>);
 
 impl Followers {
     /// Starts ranks 1 and up with the command line of this process.
-    pub fn start(ranks: u32, address: &str) -> Result<Self, Fault> {
+    pub fn start(ranks: u32, place: &Path) -> Result<Self, Fault> {
         let refused = |error: std::io::Error| Fault::Lacking { what: "processes", how: error.to_string() };
         let program = std::env::current_exe().map_err(refused)?;
         let mut started = Self(Vec::new());
         for rank in 1..ranks {
             let mut command = Command::new(&program);
             command.args(std::env::args_os().skip(1));
-            command.args(["--rank", &rank.to_string(), "--join", address]);
-            command.stdin(Stdio::null()).stdout(Stdio::null());
+            command.args(["--rank", &rank.to_string(), "--join"]).arg(place);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             started.0.push(command.spawn().map_err(refused)?);
         }
         Ok(started)

@@ -1,15 +1,12 @@
-//! Measures collectives between processes of this host.
+//! Measures collectives between processes, of this host or of several.
 
 mod launch;
 mod text;
 
 use std::time::Duration;
 
-use weft_base::Span;
-use weft_collective::{Rank, Terrain};
 use weft_runtime::measure::{Measured, Series, measure};
-use weft_runtime::transports::shared_memory::{Region, Settings, SharedMemory};
-use weft_runtime::{Choice, Communicator, Fault, Speeds};
+use weft_runtime::{Choice, Communicator, Fault, Joining, Place, Speeds};
 
 use launch::Followers;
 pub use text::{rates, text};
@@ -25,6 +22,10 @@ pub struct Task {
     pub algorithm: Option<String>,
     /// How long a rank that does not move is waited for.
     pub deadline: Duration,
+    /// Whether TCP is used even where memory can be shared.
+    pub only_tcp: bool,
+    /// The network interface, where the user names one.
+    pub interface: Option<String>,
 }
 
 /// What came of it.
@@ -32,49 +33,39 @@ pub struct Task {
 pub struct Report {
     /// What was asked for.
     pub task: Task,
-    /// What a message between two ranks takes, as measured before, where the choice was ours.
+    /// Over what, with what keeps it from being quicker.
+    pub transport: String,
+    /// What a message between two ranks takes, as measured before.
     pub speeds: Option<Speeds>,
     /// Each size.
     pub rows: Vec<Measured>,
-    /// Why large messages are copied twice, if they are.
-    pub staged: Option<String>,
 }
 
-/// Starts all other ranks and measures as rank 0.
+/// Starts all other ranks on this host and measures as rank 0.
 pub fn lead(task: &Task) -> Result<Report, Fault> {
-    let settings = Settings::default();
-    let region = SharedMemory::create(task.ranks as usize, &settings)?;
-    let followers = Followers::start(task.ranks, &region.address())?;
-    let report = play(task, Rank::new(0), &region, &settings);
+    let place = std::env::temp_dir().join(format!("weft-bench-{}", std::process::id()));
+    let followers = Followers::start(task.ranks, &place)?;
+    let report = take_part(task, 0, Place::File(place.clone()));
     // Those that failed have told the first one; those that live end by themselves, or are ended now.
     followers.end();
+    // Where nobody came, there is none.
+    let _ = std::fs::remove_file(place);
     report
 }
 
-/// Measures as another rank.
-pub fn follow(task: &Task, rank: Rank, address: &str) -> Result<(), Fault> {
-    let region = Region::open(address)?;
-    play(task, rank, &region, &Settings::default()).map(drop)
-}
-
-fn play(task: &Task, rank: Rank, region: &Region, settings: &Settings) -> Result<Report, Fault> {
-    let transport = SharedMemory::join(region, rank, task.deadline, settings)?;
-    let terrain = Terrain::flat(task.ranks);
-    let named = task.algorithm.clone().map(Choice::Named);
-    // What a message takes is not known yet; with these all ranks choose alike for the first calls.
-    let first = Speeds { latency: Span::picoseconds(500_000), bytes_per_s: 5e9 };
-    let mut communicator = Communicator::new(rank, terrain, transport, Choice::Quickest(first));
-    let speeds = match named {
-        Some(choice) => {
-            communicator.choose(choice);
-            None
-        }
-        None => Some(communicator.calibrate()?),
-    };
+/// Measures as one of the ranks that meet at a place.
+pub fn take_part(task: &Task, rank: u32, place: Place) -> Result<Report, Fault> {
+    let mut joining = Joining::new(place, rank, task.ranks);
+    (joining.deadline, joining.only_tcp) = (task.deadline, task.only_tcp);
+    joining.interface.clone_from(&task.interface);
+    let mut group = Communicator::join(&joining)?;
+    let speeds = group.choice().speeds();
+    if let Some(name) = &task.algorithm {
+        group.choose(Choice::Named(name.clone()));
+    }
     let mut rows = Vec::with_capacity(task.series.sizes.len());
     for size in &task.series.sizes {
-        rows.push(measure(&mut communicator, &task.series, *size)?);
+        rows.push(measure(&mut group, &task.series, *size)?);
     }
-    let staged = communicator.transport().why_staged().map(str::to_owned);
-    Ok(Report { task: task.clone(), speeds, rows, staged })
+    Ok(Report { task: task.clone(), transport: group.transport().describe(), speeds, rows })
 }

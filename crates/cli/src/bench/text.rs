@@ -13,10 +13,10 @@ pub fn text(report: &Report) -> String {
     let mut text = String::new();
     let repeats = series.repeats;
     let name = program(series.collective);
-    let _ = writeln!(
-        text,
-        "# weft bench {name}: {ranks} processes on this host, shared memory, medians of {repeats}"
-    );
+    let _ = writeln!(text, "# weft bench: {ranks} processes, {}; medians of {repeats}", report.transport);
+    if series.collective != Collective::Barrier {
+        let _ = writeln!(text, "# Collective test starting: {name}_perf");
+    }
     if let Some(speeds) = report.speeds {
         let _ = writeln!(
             text,
@@ -24,9 +24,6 @@ pub fn text(report: &Report) -> String {
             speeds.latency,
             speeds.bytes_per_s / 1e9
         );
-    }
-    if let Some(why) = &report.staged {
-        let _ = writeln!(text, "# large messages are copied twice: {why}");
     }
     text.push_str(HEAD);
     for row in &report.rows {

@@ -1,11 +1,12 @@
 //! `weft bench`.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use weft_base::{Bytes, Diagnostic};
 use weft_collective::{ALGORITHMS, Collective, Rank, algorithm};
 use weft_runtime::measure::Series;
-use weft_runtime::{Element, Fault, Reduction};
+use weft_runtime::{Element, Fault, Place, Reduction};
 
 use super::Answer;
 use crate::bench::{self, Task};
@@ -15,8 +16,9 @@ use crate::json;
 
 /// Measure what collectives really reach: plans played with real data between processes
 ///
-/// On this host, over shared memory. All ranks are started here; no MPI, no GPU and no Python is needed. The table is
-/// that of nccl-tests.
+/// Without more, all ranks are started on this host and use shared memory. On several hosts each rank is started by
+/// hand, with its number and where rank 0 is met. No MPI, no GPU and no Python is needed. The table is that of
+/// nccl-tests.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// all-reduce, all-gather, reduce-scatter, broadcast, reduce, all-to-all or barrier
@@ -55,12 +57,18 @@ pub struct Args {
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Which rank this process is; for those that the first one starts
-    #[arg(long, hide = true, requires = "join")]
+    /// TCP even where memory can be shared
+    #[arg(long)]
+    tcp: bool,
+    /// The network interface; else what can be reached is found out
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// Take part as this rank of several that were started by hand, on one host or on many; rank 0 prints
+    #[arg(long, value_name = "NUMBER", requires = "join")]
     rank: Option<u32>,
-    /// Where the first one is found
-    #[arg(long, hide = true, requires = "rank")]
-    join: Option<String>,
+    /// Where they meet: a port of rank 0 (`node01:7400`), or a file that all of them see
+    #[arg(long, value_name = "PLACE", requires = "rank")]
+    join: Option<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -83,12 +91,14 @@ pub fn run(args: &Args) -> Result<Answer, Failure> {
 
 fn answer(args: &Args) -> Result<Answer, Failure> {
     let task = task(args)?;
-    if let (Some(rank), Some(address)) = (args.rank, &args.join) {
-        // What it found out, the first rank tells.
-        let _ = bench::follow(&task, Rank::new(rank), address);
+    let report = match (args.rank, &args.join) {
+        (Some(rank), Some(place)) => bench::take_part(&task, rank, meeting_place(place)),
+        _ => bench::lead(&task),
+    };
+    let report = report.map_err(|fault| failed(&fault))?;
+    if args.rank.is_some_and(|rank| rank > 0) {
         return Ok(Answer::default());
     }
-    let report = bench::lead(&task).map_err(|fault| failed(&fault))?;
     Ok(match args.format {
         Format::Text => Answer::text(bench::text(&report)),
         Format::Json => Answer::plain(json::text(&json::bench::document(&report))),
@@ -115,8 +125,14 @@ fn task(args: &Args) -> Result<Task, Failure> {
         let names = weft_base::nearest(name, ALGORITHMS.iter().map(|entry| entry.name()), 2);
         return Err(unknown("algorithm", name, &names));
     }
-    if args.root >= args.ranks {
-        return Err(unknown("rank", &args.root.to_string(), &[]));
+    let knows =
+        |name: &String| algorithm(name).is_some_and(|entry| entry.collectives().contains(&collective));
+    if let Some(name) = args.algorithm.as_ref().filter(|name| !knows(name)) {
+        let why = format!("`{name}` has no plan for {}", collective.name());
+        return Err(Failure::new(Exit::Usage, "choose the algorithm", Diagnostic::error(NOT_MEASURED, why)));
+    }
+    if let Some(rank) = [args.rank, Some(args.root)].into_iter().flatten().find(|rank| *rank >= args.ranks) {
+        return Err(unknown("rank", &rank.to_string(), &[]));
     }
     let sizes = if collective == Collective::Barrier {
         vec![Bytes::ZERO]
@@ -144,7 +160,16 @@ fn task(args: &Args) -> Result<Task, Failure> {
         lasting: Duration::from_millis(20),
     };
     let deadline = Duration::from_secs(args.deadline);
-    Ok(Task { series, ranks: args.ranks, algorithm: args.algorithm.clone(), deadline })
+    let (algorithm, interface) = (args.algorithm.clone(), args.interface.clone());
+    Ok(Task { series, ranks: args.ranks, algorithm, deadline, only_tcp: args.tcp, interface })
+}
+
+/// An address has a port behind its last colon.
+fn meeting_place(text: &OsString) -> Place {
+    let address = text.to_str().filter(|text| {
+        text.rsplit_once(':').is_some_and(|(host, port)| !host.contains('/') && port.parse::<u16>().is_ok())
+    });
+    address.map_or_else(|| Place::File(text.into()), |address| Place::Address(address.to_owned()))
 }
 
 fn failed(fault: &Fault) -> Failure {

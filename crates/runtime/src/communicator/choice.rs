@@ -1,7 +1,7 @@
 //! Which algorithm: the one that is quickest by what is known of the links.
 
 use weft_base::Span;
-use weft_collective::{ALGORITHMS, Algorithm, Call, Terrain};
+use weft_collective::{ALGORITHMS, Algorithm, Call, Terrain, algorithm};
 
 use super::cost::seconds;
 use crate::Fault;
@@ -18,17 +18,26 @@ pub struct Speeds {
 /// How algorithms are chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Choice {
-    /// This one, always.
+    /// This one, for all collectives that it knows; for others, such as the barriers of a measurement, the first that
+    /// suits.
     Named(String),
     /// The one that takes the least time where every message takes a latency and its bytes their time.
     Quickest(Speeds),
 }
 
 impl Choice {
+    /// What a message costs, where that decides.
+    pub fn speeds(&self) -> Option<Speeds> {
+        match self {
+            Self::Named(_) => None,
+            Self::Quickest(speeds) => Some(*speeds),
+        }
+    }
+
     /// The name of the algorithm for a call.
     pub(super) fn algorithm<'c>(&'c self, call: &Call, terrain: &Terrain) -> Result<&'c str, Fault> {
         match self {
-            Self::Named(name) => Ok(name),
+            Self::Named(name) => named(name, call, terrain),
             Self::Quickest(speeds) => {
                 let quickest = candidates(call, terrain, *speeds).into_iter().next();
                 quickest.map(|(entry, _)| entry.name()).ok_or_else(|| Fault::Lacking {
@@ -51,6 +60,17 @@ impl Choice {
             }
         }
     }
+}
+
+/// An algorithm that was asked for, if it is to do with this call.
+fn named<'n>(name: &'n str, call: &Call, terrain: &Terrain) -> Result<&'n str, Fault> {
+    let lacking = |how: String| Fault::Lacking { what: "algorithm", how };
+    let entry = algorithm(name).ok_or_else(|| lacking(format!("there is none called `{name}`")))?;
+    if entry.collectives().contains(&call.collective) {
+        return entry.suits(call, terrain).map(|()| name).map_err(|reason| lacking(reason.to_string()));
+    }
+    let first = ALGORITHMS.iter().find(|entry| entry.suits(call, terrain).is_ok());
+    first.map(|entry| entry.name()).ok_or_else(|| lacking(format!("none suits {}", call.collective.name())))
 }
 
 /// All algorithms that suit, the quickest first, with their seconds; of equals in the order of `ALGORITHMS`.

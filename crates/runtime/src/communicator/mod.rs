@@ -3,11 +3,15 @@
 mod calibrate;
 mod choice;
 mod cost;
+#[cfg(target_os = "linux")]
+mod join;
 mod prepared;
 
 use weft_collective::{Call, Collective, Counts, Rank, Terrain};
 
 pub use choice::{Choice, Speeds};
+#[cfg(target_os = "linux")]
+pub use join::Joining;
 use prepared::{Prepared, Wanted};
 
 use crate::number::Number;
@@ -51,6 +55,11 @@ impl<T: Transport> Communicator<T> {
     /// The transport, to ask it what it has found.
     pub fn transport(&self) -> &T {
         &self.transport
+    }
+
+    /// How algorithms are chosen.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
     }
 
     /// Which algorithm is taken for a call, and why.

@@ -1,0 +1,74 @@
+//! Shared memory where all ranks are on one host, TCP else, as one type.
+
+use super::shared_memory::SharedMemory;
+use super::tcp::Tcp;
+use crate::{Announced, Fault, Port, Ports, Transport};
+
+/// The transport of a group that did not choose one.
+pub enum Either {
+    /// All ranks are on one host.
+    Shared(Box<SharedMemory>),
+    /// They are not, or cannot share memory.
+    Tcp(Box<Tcp>),
+}
+
+impl Either {
+    /// What the choice was, and why it is no better: a line for a person.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Shared(memory) => match memory.why_staged() {
+                None => "shared memory".to_owned(),
+                Some(why) => format!("shared memory; large messages are copied twice: {why}"),
+            },
+            Self::Tcp(_) => "TCP".to_owned(),
+        }
+    }
+}
+
+macro_rules! both {
+    ($of:expr, $transport:ident => $does:expr) => {
+        match $of {
+            Either::Shared($transport) => $does,
+            Either::Tcp($transport) => $does,
+        }
+    };
+}
+
+impl Ports for Either {
+    #[inline]
+    fn push(&mut self, port: Port, piece: &[u8], done: usize, end: bool) -> Result<usize, Fault> {
+        both!(self, transport => transport.push(port, piece, done, end))
+    }
+
+    #[inline]
+    fn pull(
+        &mut self,
+        port: Port,
+        want: usize,
+        unit: usize,
+        end: bool,
+        take: impl FnMut(&[u8]),
+    ) -> Result<usize, Fault> {
+        both!(self, transport => transport.pull(port, want, unit, end, take))
+    }
+
+    #[inline]
+    fn pull_into(&mut self, port: Port, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Fault> {
+        both!(self, transport => transport.pull_into(port, into, unit, end))
+    }
+}
+
+impl Transport for Either {
+    #[inline]
+    fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault> {
+        both!(self, transport => transport.begin(call))
+    }
+
+    fn wait(&mut self, rounds: u32, on: &[Port]) -> Result<(), Fault> {
+        both!(self, transport => transport.wait(rounds, on))
+    }
+
+    fn abandon(&mut self, fault: &Fault) {
+        both!(self, transport => transport.abandon(fault));
+    }
+}
