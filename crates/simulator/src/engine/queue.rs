@@ -76,6 +76,10 @@ impl Queue {
         let Some(bucket) = self.lowest_bucket() else { return };
         self.taken = self.earliest;
         self.filled &= !(1 << (bucket - 1));
+        if self.buckets[bucket].iter().all(|entry| entry.time == self.earliest) {
+            // As where many begin at once; the first one is empty.
+            return self.buckets.swap(0, bucket);
+        }
         let mut entries = std::mem::take(&mut self.buckets[bucket]);
         for entry in entries.drain(..) {
             self.place(entry);

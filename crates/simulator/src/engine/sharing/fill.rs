@@ -75,6 +75,7 @@ impl Sharing {
     /// Fixes the open flows of a pool at this level.
     fn fix(&mut self, at: usize, level: f64) {
         let mut ends = std::mem::take(&mut self.lines[at].ends).into_vec();
+        ends.reserve(self.facts[at].open as usize);
         let mut weight = 0.0;
         for position in 0..self.lines[at].members.len() {
             let member = self.lines[at].members[position];
