@@ -9,6 +9,7 @@ use weft_runtime::measure::Series;
 use weft_runtime::{Element, Fault, Place, Reduction};
 
 use super::Answer;
+use crate::arguments::Format;
 use crate::bench::{self, Task};
 use crate::codes::{MEASURING_FAILED, NOT_MEASURED};
 use crate::exit::{Exit, Failure};
@@ -69,15 +70,6 @@ pub struct Args {
     /// Where they meet: a port of rank 0 (`node01:7400`), or a file that all of them see
     #[arg(long, value_name = "PLACE", requires = "rank")]
     join: Option<OsString>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum Format {
-    /// For a reader, and for `weft show`: the table of nccl-tests.
-    #[default]
-    Text,
-    /// For a script: `schemas/bench.json` describes it.
-    Json,
 }
 
 pub fn run(args: &Args) -> Result<Answer, Failure> {

@@ -34,13 +34,13 @@ impl Choice {
         }
     }
 
-    /// The name of the algorithm for a call.
-    pub(super) fn algorithm<'c>(&'c self, call: &Call, terrain: &Terrain) -> Result<&'c str, Fault> {
+    /// The algorithm for a call.
+    pub(super) fn algorithm(&self, call: &Call, terrain: &Terrain) -> Result<&'static dyn Algorithm, Fault> {
         match self {
             Self::Named(name) => named(name, call, terrain),
             Self::Quickest(speeds) => {
                 let quickest = candidates(call, terrain, *speeds).into_iter().next();
-                quickest.map(|(entry, _)| entry.name()).ok_or_else(|| Fault::Lacking {
+                quickest.map(|(entry, _)| entry).ok_or_else(|| Fault::Lacking {
                     what: "algorithm",
                     how: format!("none suits {} on {} ranks", call.collective.name(), terrain.ranks()),
                 })
@@ -63,14 +63,14 @@ impl Choice {
 }
 
 /// An algorithm that was asked for, if it is to do with this call.
-fn named<'n>(name: &'n str, call: &Call, terrain: &Terrain) -> Result<&'n str, Fault> {
+fn named(name: &str, call: &Call, terrain: &Terrain) -> Result<&'static dyn Algorithm, Fault> {
     let lacking = |how: String| Fault::Lacking { what: "algorithm", how };
     let entry = algorithm(name).ok_or_else(|| lacking(format!("there is none called `{name}`")))?;
     if entry.collectives().contains(&call.collective) {
-        return entry.suits(call, terrain).map(|()| name).map_err(|reason| lacking(reason.to_string()));
+        return entry.suits(call, terrain).map(|()| entry).map_err(|reason| lacking(reason.to_string()));
     }
     let first = ALGORITHMS.iter().find(|entry| entry.suits(call, terrain).is_ok());
-    first.map(|entry| entry.name()).ok_or_else(|| lacking(format!("none suits {}", call.collective.name())))
+    first.copied().ok_or_else(|| lacking(format!("none suits {}", call.collective.name())))
 }
 
 /// All algorithms that suit, the quickest first, with their seconds; of equals in the order of `ALGORITHMS`.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use weft_collective::{Call, Collective, Counts, Layout, Rank, Terrain, algorithm};
+use weft_collective::{Call, Collective, Counts, Layout, Rank, Terrain};
 
 use super::choice::Choice;
 use crate::{Element, Fault, Player, Reduction, Script};
@@ -90,14 +90,10 @@ pub(super) struct Prepared {
 impl Prepared {
     pub fn new(wanted: &Wanted, rank: Rank, terrain: &Terrain, choice: &Choice) -> Result<Self, Fault> {
         let call = wanted.call();
-        let name = choice.algorithm(&call, terrain)?;
-        let chosen = algorithm(name).ok_or_else(|| Fault::Lacking {
-            what: "algorithm",
-            how: format!("there is none called `{name}`"),
-        })?;
+        let chosen = choice.algorithm(&call, terrain)?;
         let plan = chosen.plan(&call, terrain);
         let script = Script::new(&plan, &call, rank)?;
-        let text = wanted.text(name, terrain);
+        let text = wanted.text(chosen.name(), terrain);
         let own = if call.in_place && call.collective == Collective::ReduceScatter {
             let layout = Layout::new(&call, plan.ranks, 1);
             let elements = layout.elements(weft_collective::Buffer::Input, rank, rank.get());
@@ -107,7 +103,7 @@ impl Prepared {
             0..script.output_bytes()
         };
         let announced = signature(&text);
-        let (wanted, player, algorithm) = (wanted.clone(), Player::default(), name.to_owned());
+        let (wanted, player, algorithm) = (wanted.clone(), Player::default(), chosen.name().to_owned());
         Ok(Self { wanted, script, player, algorithm, announced, text, own })
     }
 

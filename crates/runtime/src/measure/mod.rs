@@ -5,7 +5,7 @@ mod pattern;
 use std::time::{Duration, Instant};
 
 use weft_base::Bytes;
-use weft_collective::{Call, Collective, Counts, Rank};
+use weft_collective::{Buffer, Call, Collective, Counts, Layout, Rank};
 
 use crate::{Communicator, Element, Fault, Reduction, Transport};
 
@@ -84,14 +84,8 @@ pub fn measure<T: Transport>(
         Counts::Even(bytes) => bytes / series.element.size_bytes() as u64,
         Counts::PerRank(_) | Counts::PerPair(_) => 0,
     };
-    let parts = match series.collective {
-        Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll => u64::from(ranks),
-        Collective::AllReduce
-        | Collective::Broadcast
-        | Collective::Reduce
-        | Collective::SendRecv
-        | Collective::Barrier => 1,
-    };
+    let layout = Layout::new(&whole, ranks, 1);
+    let parts = u64::from(layout.parts(Buffer::Input).max(layout.parts(Buffer::Output)));
     let (out_of_place, algorithm) = timed(communicator, series, part, false)?;
     // An exchange of parts with everyone has no meaning in place that all libraries share; it is measured once.
     let alike = matches!(series.collective, Collective::AllToAll | Collective::Barrier);
