@@ -9,6 +9,8 @@ import subprocess
 import sys
 from fractions import Fraction
 
+from tables import show, table
+
 TOLERANCE = 1e-6
 PEER, OURS = "simgrid", "weft"
 
@@ -102,17 +104,6 @@ class Row:
 
 HEAD = ["work", "gpus", "flows", "SimGrid s", "weft s", "apart", "SimGrid-exact", "weft-exact",
         "SimGrid CPU s min/median", "weft CPU s min/median", "ratio", "SimGrid MiB", "weft MiB"]
-
-
-def show(value, form):
-    return "-" if value is None else format(value, form)
-
-
-def table(rows):
-    """Lines of a Markdown table whose columns are aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["| " + " | ".join(cell.rjust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
-    return [lines[0], "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|", *lines[1:]]
 
 
 def exponent(points):
