@@ -1,7 +1,9 @@
 //! For tests only: the shared corpus with what its files hold, a printer of topology matrices in all the shapes in
-//! which people paste them, and the catalogue.
+//! which people paste them, the catalogue, and networks of hosts that are none.
 
 pub mod corpus;
+#[cfg(target_os = "linux")]
+pub mod network;
 pub mod noted;
 pub mod print;
 

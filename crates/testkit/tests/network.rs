@@ -1,0 +1,125 @@
+//! Hosts that are namespaces: what is slow is slow, what is cut is cut, and nothing stays behind.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests may fail, and measure time")]
+#![allow(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a skipped test says so; figures have three digits"
+)]
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use weft_base::Rate;
+use weft_testkit::network::{Network, Running, Unavailable};
+
+/// A network, or a message that there can be none.
+fn network(made: Result<Network, Unavailable>) -> Option<Network> {
+    made.inspect_err(|why| println!("{why}")).ok()
+}
+
+const ROLE: &str = "WEFT_TEST_ROLE";
+const PORT: u16 = 7500;
+
+/// What runs on the hosts: one that takes bytes, or one that sends them for a while and says how fast.
+#[test]
+fn on_a_host() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    if role == "sink" {
+        let listener = std::net::TcpListener::bind(("0.0.0.0", PORT)).unwrap();
+        println!("\nready");
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            let mut stream = listener.accept().unwrap().0;
+            while stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
+            stream.write_all(&[1]).ok();
+        }
+    }
+    let mut stream = std::net::TcpStream::connect((role.as_str(), PORT)).unwrap();
+    let (start, block) = (Instant::now(), vec![0; 1 << 18]);
+    let mut sent = 0;
+    while start.elapsed() < Duration::from_millis(400) {
+        sent += stream.write(&block).unwrap();
+    }
+    // What is still in buffers has gone once the other end has seen the end.
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    stream.read_exact(&mut [0]).unwrap();
+    println!("\nrate {}", sent as f64 / start.elapsed().as_secs_f64());
+}
+
+fn on(network: &Network, host: u8, role: &str) -> Command {
+    let mut command = network.command(host, std::env::current_exe().unwrap());
+    command.args(["--exact", "on_a_host", "--nocapture"]).env(ROLE, role).stdout(Stdio::piped());
+    command
+}
+
+fn sink(network: &Network, host: u8) -> Running {
+    let mut running = Running(on(network, host, "sink").spawn().unwrap());
+    let mut said = Vec::new();
+    let output = running.0.stdout.as_mut().unwrap();
+    while !said.ends_with(b"ready\n") {
+        let mut byte = [0];
+        output.read_exact(&mut byte).unwrap();
+        said.push(byte[0]);
+    }
+    running
+}
+
+/// Bytes in a second from one host to another.
+fn rate(network: &Network, from: u8, to: u8) -> f64 {
+    let _sink = sink(network, to);
+    let output = on(network, from, &network.address(to).to_string()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("rate ")).unwrap().parse().unwrap()
+}
+
+fn reaches(network: &Network, from: u8, to: u8) -> bool {
+    let to = format!("exec 3<>/dev/tcp/{}/{PORT}", network.address(to));
+    network.command(from, "timeout").args(["0.5", "bash", "-c", &to]).status().unwrap().success()
+}
+
+#[test]
+fn a_slow_host_is_slow_both_ways_and_a_slow_link_between_its_ends_only() {
+    let Some(mut network) = network(Network::with_rate(4, Rate::bytes_per_second(100_000_000))) else {
+        return;
+    };
+    network.slow_host(0, Rate::bytes_per_second(20_000_000)).unwrap();
+    network.slow_link(1, 2, Rate::bytes_per_second(40_000_000)).unwrap();
+    for (from, to, wanted) in
+        [(0, 3, 20e6), (3, 0, 20e6), (1, 2, 40e6), (2, 1, 40e6), (1, 3, 100e6), (3, 2, 100e6)]
+    {
+        let found = rate(&network, from, to);
+        // Headers take 5 % of what a link carries; bursts give a little more over so short a time.
+        assert!((0.85..1.05).contains(&(found / wanted)), "{from} to {to}: {found} instead of {wanted}");
+    }
+}
+
+#[test]
+fn a_cut_host_is_not_reached_until_it_is_mended() {
+    let Some(network) = network(Network::new(3)) else { return };
+    let _sinks = [sink(&network, 0), sink(&network, 1)];
+    assert!(reaches(&network, 2, 0) && reaches(&network, 2, 1));
+    network.cut(0).unwrap();
+    assert!(!reaches(&network, 2, 0) && reaches(&network, 2, 1));
+    network.mend(0).unwrap();
+    assert!(reaches(&network, 2, 0));
+}
+
+#[test]
+fn hosts_have_names_and_nothing_stays_behind_even_after_a_panic() {
+    let Some(network) = network(Network::new(2)) else { return };
+    let name = network.command(1, "uname").arg("-n").output().unwrap();
+    assert_eq!(String::from_utf8(name.stdout).unwrap(), "n2\n");
+    let namespaces = [network.namespace(0), network.namespace(1)];
+    let mut sleeper = network.command(0, "sleep").arg("60").spawn().unwrap();
+    let panicked = std::thread::spawn(move || {
+        let _network = network;
+        panic!("as a failing test does");
+    });
+    assert!(panicked.join().is_err());
+    assert!(!sleeper.wait().unwrap().success());
+    let list = Command::new("ip").args(["netns", "list"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(namespaces.iter().all(|name| !list.contains(name.as_str())), "{list}");
+}
