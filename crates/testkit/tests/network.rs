@@ -36,7 +36,9 @@ fn on_a_host() {
             stream.write_all(&[1]).ok();
         }
     }
+    let before = Instant::now();
     let mut stream = std::net::TcpStream::connect((role.as_str(), PORT)).unwrap();
+    println!("\nconnected {}", before.elapsed().as_micros());
     let (start, block) = (Instant::now(), vec![0; 1 << 18]);
     let mut sent = 0;
     while start.elapsed() < Duration::from_millis(400) {
@@ -68,10 +70,15 @@ fn sink(network: &Network, host: u8) -> Running {
 
 /// Bytes in a second from one host to another.
 fn rate(network: &Network, from: u8, to: u8) -> f64 {
+    said(network, from, to, "rate ")
+}
+
+/// What a sender says behind a word.
+fn said(network: &Network, from: u8, to: u8, word: &str) -> f64 {
     let _sink = sink(network, to);
     let output = on(network, from, &network.address(to).to_string()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().find_map(|line| line.strip_prefix("rate ")).unwrap().parse().unwrap()
+    text.lines().find_map(|line| line.strip_prefix(word)).unwrap().parse().unwrap()
 }
 
 fn reaches(network: &Network, from: u8, to: u8) -> bool {
@@ -104,6 +111,24 @@ fn a_cut_host_is_not_reached_until_it_is_mended() {
     assert!(!reaches(&network, 2, 0) && reaches(&network, 2, 1));
     network.mend(0).unwrap();
     assert!(reaches(&network, 2, 0));
+}
+
+#[test]
+fn a_delayed_line_takes_its_time_and_carries_its_rate() {
+    let (rate, one_way) = (Rate::bytes_per_second(1_250_000_000), Duration::from_micros(500));
+    let Some(mut network) = network(Network::with_delay(3, rate, one_way)) else { return };
+    // A connection is there after a round trip; the address of the hardware takes another one.
+    let connected_us = said(&network, 1, 2, "connected ");
+    assert!((2000.0..10_000.0).contains(&connected_us), "{connected_us}");
+    let found = self::rate(&network, 0, 1);
+    // The rest is for headers, for the beginning of the connection, and for a machine that has other work.
+    println!("{:.2} GB/s", found / 1e9);
+    assert!((0.4e9..1.25e9).contains(&found), "{found}");
+    network.slow_host(2, Rate::bytes_per_second(50_000_000)).unwrap();
+    for (from, to) in [(2, 0), (0, 2)] {
+        let found = self::rate(&network, from, to);
+        assert!((40e6..52e6).contains(&found), "{found}");
+    }
 }
 
 #[test]

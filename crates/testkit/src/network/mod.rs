@@ -1,17 +1,22 @@
-//! Hosts on one machine: network namespaces on a bridge, with slow hosts, slow links and cuts between them. Needs the
-//! rights of the superuser, `ip` and `tc`; [`Unavailable`] says what is missing, so that a test can skip itself.
+//! Hosts on one machine: network namespaces on a bridge, or on a line that takes time, with slow hosts, slow links and
+//! cuts between them. Needs the rights of the superuser, `ip` and `tc`; [`Unavailable`] says what is missing, so that a test can skip itself.
 
 mod command;
+mod line;
 mod shape;
+mod tap;
 
 use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use weft_base::Rate;
 
 pub use command::Running;
 use command::{batch, run};
+use line::Line;
+use tap::Tap;
 
 /// Why there can be no such network here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +42,8 @@ pub struct Network {
     rates: Vec<Option<Rate>>,
     /// Between which hosts, and how fast.
     slow_links: Vec<(u8, u8, Rate)>,
+    /// What joins the hosts where it is not a bridge.
+    line: Option<Line>,
 }
 
 impl Network {
@@ -65,6 +72,23 @@ impl Network {
         Ok(network)
     }
 
+    /// The same, but whatever a host sends arrives so much later too. Needs `/dev/net/tun`.
+    pub fn with_delay(hosts: u8, rate: Rate, one_way: Duration) -> Result<Self, Unavailable> {
+        let mut network = Self::namespaces(hosts)?;
+        let mut taps = Vec::with_capacity(usize::from(hosts));
+        for host in 0..hosts {
+            let tap = Tap::new().map_err(|error| Unavailable(format!("/dev/net/tun: {error}")))?;
+            let (device, name) = (&tap.name, network.namespace(host));
+            run("ip", None, &["link", "set", device, "netns", &name, "name", INTERFACE])?;
+            let address = line::hardware_address(host).map(|byte| format!("{byte:02x}")).join(":");
+            run("ip", Some(&name), &["link", "set", INTERFACE, "address", &address])?;
+            taps.push(tap);
+        }
+        network.line = Some(Line::start(taps, rate, one_way));
+        network.assign_addresses()?;
+        Ok(network)
+    }
+
     /// Namespaces without a way out.
     fn namespaces(hosts: u8) -> Result<Self, Unavailable> {
         static NETWORKS: AtomicU32 = AtomicU32::new(0);
@@ -74,7 +98,8 @@ impl Network {
         command::remove_leftovers();
         let number = NETWORKS.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("{}{}-{number}-", command::PREFIX, std::process::id());
-        let network = Self { prefix, hosts, rates: vec![None; usize::from(hosts)], slow_links: Vec::new() };
+        let network =
+            Self { prefix, hosts, rates: vec![None; usize::from(hosts)], slow_links: Vec::new(), line: None };
         let names = (0..hosts).map(|host| network.namespace(host)).chain([network.hub()]);
         batch("ip", None, &names.map(|name| format!("netns add {name}")).collect::<Vec<_>>())?;
         Ok(network)
@@ -129,6 +154,10 @@ impl Network {
 
     /// From now on this host sends and receives no faster than this.
     pub fn slow_host(&mut self, host: u8, rate: Rate) -> Result<(), Unavailable> {
+        if let Some(line) = &self.line {
+            line.set_rate(host, rate);
+            return Ok(());
+        }
         if let Some(own) = self.rates.get_mut(usize::from(host)) {
             *own = Some(rate);
         }
@@ -145,12 +174,22 @@ impl Network {
 
     /// From now on nothing reaches this host, and nothing leaves it, without anyone being told.
     pub fn cut(&self, host: u8) -> Result<(), Unavailable> {
-        run("ip", Some(&self.hub()), &["link", "set", &format!("p{host}"), "nomaster"])
+        self.set_cut(host, true)
     }
 
     /// Undoes a cut.
     pub fn mend(&self, host: u8) -> Result<(), Unavailable> {
-        run("ip", Some(&self.hub()), &["link", "set", &format!("p{host}"), "master", "bridge"])
+        self.set_cut(host, false)
+    }
+
+    fn set_cut(&self, host: u8, cut: bool) -> Result<(), Unavailable> {
+        if let Some(line) = &self.line {
+            line.set_cut(host, cut);
+            return Ok(());
+        }
+        let port = format!("p{host}");
+        let to: &[&str] = if cut { &["nomaster"] } else { &["master", "bridge"] };
+        run("ip", Some(&self.hub()), &[&["link", "set", &port], to].concat())
     }
 
     fn shape_outgoing(&self, host: u8) -> Result<(), Unavailable> {
