@@ -62,6 +62,14 @@ pub enum Fault {
         /// As it says.
         reason: String,
     },
+    /// The others have gone on without a rank, which is this one.
+    #[error("rank {rank} is left out: {how}")]
+    LeftOut {
+        /// Its number in the group that has gone on.
+        rank: Rank,
+        /// Why.
+        how: String,
+    },
 }
 
 impl Fault {
@@ -72,7 +80,8 @@ impl Fault {
             | Self::Silent { rank, .. }
             | Self::Differs { rank, .. }
             | Self::Unreachable { rank, .. }
-            | Self::Abandoned { rank, .. } => Some(*rank),
+            | Self::Abandoned { rank, .. }
+            | Self::LeftOut { rank, .. } => Some(*rank),
             Self::Lacking { .. } => None,
         }
     }

@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+pub mod agreement;
 mod communicator;
 mod element;
 mod fault;
@@ -33,6 +34,7 @@ mod reduce;
 #[cfg(target_os = "linux")]
 mod rendezvous;
 mod script;
+mod survivors;
 pub mod transports;
 #[cfg(target_os = "linux")]
 mod wire;
@@ -49,6 +51,7 @@ pub use reduce::{accumulate, combine, copy, divide};
 #[cfg(target_os = "linux")]
 pub use rendezvous::{Endpoint, Meeting, MeetingId, Member, Place, Roster, meet};
 pub use script::Script;
+pub use survivors::{Absent, Shrink, Survivors};
 #[cfg(target_os = "linux")]
 pub use transports::either::Either;
 #[cfg(target_os = "linux")]

@@ -45,6 +45,7 @@ impl Put for Vec<u8> {
             Fault::Differs { rank, what, theirs, ours } => (3, *rank, 0, [what, theirs, ours]),
             Fault::Unreachable { rank, how } => (4, *rank, 0, [how, "", ""]),
             Fault::Abandoned { rank, reason } => (5, *rank, 0, [reason, "", ""]),
+            Fault::LeftOut { rank, how } => (6, *rank, 0, [how, "", ""]),
             Fault::Lacking { .. } => (5, teller, 0, [&fault.to_string(), "", ""]),
         };
         self.push(kind);
@@ -99,6 +100,7 @@ impl Reader<'_> {
             }
             4 => Some(Fault::Unreachable { rank, how: first }),
             5 => Some(Fault::Abandoned { rank, reason: first }),
+            6 => Some(Fault::LeftOut { rank, how: first }),
             _ => None,
         }
     }
@@ -117,6 +119,7 @@ mod tests {
             Fault::Differs { rank, what: CALL, theirs: "a".into(), ours: "b".into() },
             Fault::Unreachable { rank, how: String::new() },
             Fault::Abandoned { rank, reason: "r".into() },
+            Fault::LeftOut { rank, how: "h".into() },
         ];
         for fault in faults {
             let mut bytes = Vec::new();

@@ -360,6 +360,7 @@ fn a_rank_that_does_not_take_part_is_named() {
     let faults = threads(3, |me| {
         let mut transport = SharedMemory::join(&region, rank(me), DEADLINE, &Settings::default()).unwrap();
         transport.set_deadline(SHORT);
+        transport.set_patience(SHORT);
         if me == 1 {
             // Busy with something else until the others have given up.
             let mut rounds = 0;

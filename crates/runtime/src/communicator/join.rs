@@ -10,7 +10,7 @@ use crate::Fault;
 use crate::rendezvous::{Meeting, Place, Roster, meet};
 use crate::transports::either::Either;
 use crate::transports::shared_memory::{Region, Settings, SharedMemory};
-use crate::transports::tcp::{Listening, Tcp, TcpSettings};
+use crate::transports::tcp::{Listening, PATIENCE, Tcp, TcpSettings};
 
 /// How ranks come together. All give the same, but for their rank.
 #[derive(Debug, Clone)]
@@ -23,6 +23,9 @@ pub struct Joining {
     pub ranks: u32,
     /// How long a rank that does not move is waited for.
     pub deadline: Duration,
+    /// How long one is waited for that does not take part though its process lives and runs: it may read data, or
+    /// compile something.
+    pub patience: Duration,
     /// Whether ranks of one host use TCP all the same.
     pub only_tcp: bool,
     /// The network interface; else what can be reached is found out.
@@ -30,10 +33,11 @@ pub struct Joining {
 }
 
 impl Joining {
-    /// With five seconds of patience and whatever transport is best.
+    /// With five seconds for a rank that is dead, stopped or cut off, ten minutes for one that is busy elsewhere, and
+    /// whatever transport is best.
     pub fn new(place: Place, rank: u32, ranks: u32) -> Self {
         let (rank, deadline) = (Rank::new(rank), Duration::from_secs(5));
-        Self { place, rank, ranks, deadline, only_tcp: false, interface: None }
+        Self { place, rank, ranks, deadline, patience: PATIENCE, only_tcp: false, interface: None }
     }
 }
 
@@ -43,9 +47,9 @@ impl Communicator<Either> {
     ///
     /// Fails on all ranks if one does not come within half a minute, or was started with something else.
     pub fn join(joining: &Joining) -> Result<Self, Fault> {
-        let Joining { rank, ranks, deadline, .. } = *joining;
-        let settings =
-            TcpSettings { interface: joining.interface.clone(), deadline, ..TcpSettings::default() };
+        let Joining { rank, ranks, deadline, patience, .. } = *joining;
+        let interface = joining.interface.clone();
+        let settings = TcpSettings { interface, deadline, patience, ..TcpSettings::default() };
         let listening = Listening::open(&settings)?;
         // The first rank offers memory that all can map if they are on its host.
         let shares = rank.get() == 0 && !joining.only_tcp;
@@ -55,7 +59,11 @@ impl Communicator<Either> {
         let meeting = Meeting::new(joining.place.clone(), rank, ranks);
         let roster = meet(&meeting, listening.endpoints().to_vec(), &offer)?;
         let transport = match shared(&roster, region, rank, deadline) {
-            Some(shared) => Either::Shared(Box::new(shared?)),
+            Some(shared) => {
+                let mut shared = shared?;
+                shared.set_patience(patience);
+                Either::Shared(Box::new(shared))
+            }
             None => Either::Tcp(Box::new(Tcp::connect(listening, &roster, rank, settings)?)),
         };
         // Until it is known what a message takes, all ranks must choose alike.

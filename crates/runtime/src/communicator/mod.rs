@@ -6,6 +6,7 @@ mod cost;
 #[cfg(target_os = "linux")]
 mod join;
 mod prepared;
+mod shrink;
 
 use weft_collective::{Call, Collective, Counts, Rank, Terrain};
 
@@ -20,7 +21,8 @@ use crate::{Element, Fault, Memory, Port, Progress, Reduction, Transport, divide
 /// One rank's membership in a group of ranks that call collectives together: all of them the same ones, in the same
 /// order, with the same counts.
 ///
-/// After a fault every further call gives that fault again: who of the others was how far is not known any more.
+/// After a fault every further call gives that fault again: who of the others was how far is not known any more. Those
+/// who are left can go on as a smaller group: [`Communicator::shrink`].
 #[derive(Debug)]
 pub struct Communicator<T> {
     rank: Rank,

@@ -2,7 +2,7 @@
 
 use super::shared_memory::SharedMemory;
 use super::tcp::Tcp;
-use crate::{Announced, Fault, Port, Ports, Transport};
+use crate::{Announced, Fault, Port, Ports, Shrink, Survivors, Transport};
 
 /// The transport of a group that did not choose one.
 pub enum Either {
@@ -70,5 +70,11 @@ impl Transport for Either {
 
     fn abandon(&mut self, fault: &Fault) {
         both!(self, transport => transport.abandon(fault));
+    }
+}
+
+impl Shrink for Either {
+    fn shrink(&mut self, deadline: std::time::Duration) -> Result<Survivors, Fault> {
+        both!(self, transport => transport.shrink(deadline))
     }
 }

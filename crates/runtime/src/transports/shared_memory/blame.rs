@@ -10,8 +10,8 @@ use crate::{Fault, Port};
 
 impl SharedMemory {
     /// Nothing has moved for the deadline. Goes from rank to rank by who waits for whom, to one that is dead, or else
-    /// to the one that has shown no life for longest.
-    pub(super) fn blame(&mut self, on: &[Port]) -> Fault {
+    /// to the one that has shown no life for longest; to nobody while that is only because one is busy elsewhere.
+    pub(super) fn blame(&mut self, on: &[Port]) -> Option<Fault> {
         let waited = self.stall.waited;
         let mut met: Vec<usize> = Vec::new();
         for port in on {
@@ -20,7 +20,7 @@ impl SharedMemory {
             }
         }
         let direct = met.len();
-        let mut silent: Option<(Duration, usize)> = None;
+        let (mut silent, mut busy): (Option<(Duration, usize)>, bool) = (None, false);
         let mut next = 0;
         while let Some(rank) = met.get(next).copied() {
             next += 1;
@@ -29,12 +29,14 @@ impl SharedMemory {
             }
             if self.board.life(rank) == Life::Dead {
                 let how = format!("its process {} has ended", self.board.process(rank));
-                return self.fail(Fault::Dead { rank: name(rank), how });
+                return Some(self.fail(Fault::Dead { rank: name(rank), how }));
             }
             let since = self.stall.watch.get(rank).map_or(waited, |(_, since)| *since);
             // Who waits as this one does shows life at every look.
             if waited.saturating_sub(since) >= self.deadline / 2 {
-                if silent.is_none_or(|(before, _)| since < before) {
+                if waited < self.patience && self.is_busy(rank) {
+                    busy = true;
+                } else if silent.is_none_or(|(before, _)| since < before) {
                     silent = Some((since, rank));
                 }
                 continue;
@@ -46,6 +48,7 @@ impl SharedMemory {
             }
         }
         let (rank, how) = match silent {
+            None if busy => return None,
             Some((_, rank)) if met.iter().take(direct).any(|peer| *peer == rank) => (rank, self.doing(rank)),
             Some((_, rank)) => {
                 (rank, format!("{}, and others wait for those that wait for it", self.doing(rank)))
@@ -55,7 +58,15 @@ impl SharedMemory {
                 (first, "it lives, but all that this rank waits for wait themselves, in a circle".to_owned())
             }
         };
-        self.fail(Fault::Silent { rank: name(rank), waited, how })
+        Some(self.fail(Fault::Silent { rank: name(rank), waited, how }))
+    }
+
+    /// Whether the process of a rank that says nothing runs, as far as the system tells.
+    pub(super) fn is_busy(&self, rank: usize) -> bool {
+        match self.board.life(rank) {
+            Life::Lives('T' | 't' | '?') | Life::Dead => false,
+            Life::Lives(_) => true,
+        }
     }
 
     /// What a silent rank does, as far as others can see.
@@ -65,10 +76,10 @@ impl SharedMemory {
             Life::Dead => format!("its process {process} has ended"),
             Life::Lives('T' | 't') => format!("its process {process} is stopped"),
             Life::Lives('D') => format!("its process {process} waits for a disk or the network"),
-            Life::Lives('R') => format!("its process {process} is busy with something else"),
+            Life::Lives('R') => format!("its process {process} lives, but is busy with something else"),
             Life::Lives(_) => match self.board.announced(rank, self.sequence) {
                 Some(_) => format!("its process {process} sleeps within the call"),
-                None => format!("its process {process} sleeps and has not begun the call"),
+                None => format!("its process {process} lives, but sleeps and has not begun the call"),
             },
         }
     }

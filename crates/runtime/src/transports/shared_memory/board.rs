@@ -53,8 +53,8 @@ pub(super) struct Call {
 
 /// The first pages of the file.
 pub(super) struct Board {
-    memory: Mapping,
-    layout: Layout,
+    pub(super) memory: Mapping,
+    pub(super) layout: Layout,
 }
 
 impl Board {
@@ -272,6 +272,12 @@ impl Board {
         self.ring_all();
     }
 
+    /// Whether it all ended.
+    #[inline]
+    pub(super) fn has_fault(&self) -> bool {
+        self.memory.half(FAULT).load(Acquire) != 0
+    }
+
     /// Why it all ended, if it did.
     pub(super) fn fault(&self) -> Option<Fault> {
         let teller = self.memory.half(FAULT).load(Acquire).checked_sub(1)?;
@@ -304,5 +310,6 @@ fn parts(fault: &Fault) -> (u32, Duration, &str, &str) {
         Fault::Unreachable { how, .. } => (UNREACHABLE, Duration::ZERO, how, ""),
         Fault::Lacking { how, .. } => (ABANDONED, Duration::ZERO, how, ""),
         Fault::Abandoned { reason, .. } => (ABANDONED, Duration::ZERO, reason, ""),
+        Fault::LeftOut { how, .. } => (ABANDONED, Duration::ZERO, how, ""),
     }
 }

@@ -104,6 +104,12 @@ impl Inbound {
         self.slots.wrapping_add(self.read)
     }
 
+    /// How many bytes were read where the sender has them.
+    #[inline]
+    pub(super) fn read(&self) -> u64 {
+        self.read
+    }
+
     /// Takes what there is, at most `want` bytes.
     #[inline]
     pub(super) fn pull(

@@ -64,6 +64,7 @@ impl SharedMemory {
             region: region.clone(),
             rank: me,
             deadline,
+            patience: crate::transports::tcp::PATIENCE,
             settings: *settings,
             board,
             outbound: Vec::new(),

@@ -34,9 +34,14 @@ impl Layout {
         PAGE + rank * (PAGE + (self.ranks * 8).next_multiple_of(PAGE))
     }
 
-    /// Bytes of the first page and all blocks.
-    pub(super) fn blocks(self) -> usize {
+    /// Where it is decided who goes on after a fault: a page, and one for each rank.
+    pub(super) fn ballots(self) -> usize {
         self.block(self.ranks)
+    }
+
+    /// Bytes of the first page, all blocks, and what stands behind them.
+    pub(super) fn blocks(self) -> usize {
+        self.ballots() + PAGE * (1 + self.ranks)
     }
 
     /// Bytes of a stream: a page for counters and slots, and the ring.
@@ -69,10 +74,11 @@ mod tests {
     #[test]
     fn nothing_lies_on_anything_else() {
         let layout = Layout { ranks: 3, ring: 8192 };
-        assert_eq!((layout.block(0), layout.block(1), layout.blocks()), (4096, 12_288, 28_672));
-        assert_eq!(layout.stream(0, 0, 0), 28_672);
-        assert_eq!(layout.stream(0, 0, 1), 28_672 + 12_288);
-        assert_eq!(layout.stream(1, 0, 0), 28_672 + 9 * 12_288);
+        assert_eq!((layout.block(0), layout.block(1), layout.ballots()), (4096, 12_288, 28_672));
+        assert_eq!(layout.blocks(), 28_672 + 4 * 4096);
+        assert_eq!(layout.stream(0, 0, 0), 45_056);
+        assert_eq!(layout.stream(0, 0, 1), 45_056 + 12_288);
+        assert_eq!(layout.stream(1, 0, 0), 45_056 + 9 * 12_288);
         assert!(layout.stream(u16::MAX, 2, 2) + 12_288 <= layout.arena(0));
         let most = Layout { ranks: RANKS_MOST, ring: 1 << 20 };
         assert!(most.file() < 1 << 60);

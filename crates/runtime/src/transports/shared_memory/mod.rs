@@ -7,6 +7,7 @@
 //! Who waits spins, then yields, then sleeps. All ranks see on a board who lives, who waits for whom, and what each
 //! has announced; from it the one to blame is found when nothing moves.
 
+mod ballots;
 mod blame;
 mod board;
 mod buffer;
@@ -16,6 +17,7 @@ mod layout;
 mod mapping;
 mod outbound;
 mod region;
+mod shrink;
 mod slot;
 mod system;
 mod wait;
@@ -85,6 +87,7 @@ pub struct SharedMemory {
     region: Region,
     rank: usize,
     deadline: Duration,
+    patience: Duration,
     settings: Settings,
     board: Board,
     /// By channel, then peer; mapped when first used.
@@ -124,6 +127,12 @@ impl SharedMemory {
     /// For how long nothing may move from now on before a rank is blamed.
     pub fn set_deadline(&mut self, deadline: Duration) {
         self.deadline = deadline;
+    }
+
+    /// For how long a rank is waited for from now on whose process lives and runs, but is busy with something else. At
+    /// first it is ten minutes.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// Why large messages from or to some peer are copied twice; nothing if the system permits better.
@@ -210,6 +219,17 @@ impl SharedMemory {
         }
     }
 
+    /// After bytes were read where the sender has them: had it given up before, it may use its memory for something
+    /// else.
+    #[inline]
+    fn still_right(&mut self) -> Result<(), Fault> {
+        if !self.board.has_fault() {
+            return Ok(());
+        }
+        let reason = "it has given up".to_owned();
+        Err(self.fail(Fault::Abandoned { rank: self.rank(), reason }))
+    }
+
     /// Ends it all; of several ranks that do so at the same time the first is heard.
     #[cold]
     fn fail(&mut self, fault: Fault) -> Fault {
@@ -281,10 +301,14 @@ impl Ports for SharedMemory {
             self.open_inbound(port)?;
         }
         let Some(Some(stream)) = self.inbound.get_mut(index) else { return Ok(0) };
-        let before = stream.progress();
+        let (before, read) = (stream.progress(), stream.read());
         let got = stream.pull((want, unit, end), self.tag, &mut self.reach, &mut take);
-        if stream.progress() != before {
+        let (progress, directly) = (stream.progress(), stream.read() != read);
+        if progress != before {
             self.moved(port.peer);
+        }
+        if directly {
+            self.still_right()?;
         }
         got.map_err(|trouble| self.refuse(port.peer, trouble))
     }
@@ -302,6 +326,7 @@ impl Ports for SharedMemory {
                     Ok(0) => {}
                     Ok(read) => {
                         self.moved(port.peer);
+                        self.still_right()?;
                         return Ok(read);
                     }
                     Err(trouble) => return Err(self.refuse(port.peer, trouble)),
@@ -323,6 +348,7 @@ impl Transport for SharedMemory {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
+        self.still_right()?;
         self.sequence += 1;
         self.signature = call.signature_bits;
         // Calls that are alike differ by their number; the factor spreads it over all bits.

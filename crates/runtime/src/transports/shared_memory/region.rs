@@ -17,7 +17,7 @@ use super::mapping::Mapping;
 use crate::Fault;
 
 /// Of this layout of the file: "weft" and a number that changes with it.
-const OURS: u64 = 0x7765_6674_0000_0001;
+const OURS: u64 = 0x7765_6674_0000_0002;
 
 /// Memory that the ranks of one group share. It has no name and takes no place in `/dev/shm`: it is gone once all who
 /// have it are gone, however they end.

@@ -6,7 +6,9 @@ pub(crate) mod interfaces;
 mod links;
 mod notes;
 mod open;
+mod pulse;
 mod reception;
+mod shrink;
 mod stream;
 mod watch;
 
@@ -16,14 +18,19 @@ use std::time::Duration;
 pub use open::Listening;
 use weft_collective::Rank;
 
+use crate::agreement::Lost;
 use crate::{Announced, Fault, Port, Ports, Transport};
 use notes::Note;
+use pulse::Pulse;
 use reception::Reception;
 use stream::{Broken, CallId, Stream};
 use watch::{Peer, Stall};
 
 /// Calls that are remembered, to tell which rank has made another one: ranks are at most a few calls apart.
 const REMEMBERED: usize = 16;
+
+/// How long a rank is waited for by default that lives and is busy elsewhere: as NCCL's users know it from PyTorch.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How a [`Tcp`] behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +39,10 @@ pub struct TcpSettings {
     pub interface: Option<String>,
     /// After so long without any movement the rank to blame is named.
     pub deadline: Duration,
+    /// A rank whose process is known to live, and to be busy with something else, is named only after so long: it may
+    /// read data or compile something. For that each process has a thread that answers for it. Up to the deadline or
+    /// less, there is none.
+    pub patience: Duration,
     /// For so long a wait asks again and again, which is fast and uses a core, before it sleeps. Zero sleeps at once.
     pub busy: Duration,
     /// What the system is asked to buffer per connection and direction; by default it adapts that itself. Twice the
@@ -46,6 +57,7 @@ impl Default for TcpSettings {
         Self {
             interface: None,
             deadline: Duration::from_secs(5),
+            patience: PATIENCE,
             busy: Duration::from_micros(100),
             socket_buffer_bytes: None,
             staging_bytes: 256 << 10,
@@ -67,6 +79,10 @@ pub struct Tcp {
     calls: VecDeque<(CallId, String)>,
     stall: Stall,
     fault: Option<Fault>,
+    /// How often the group has become smaller, and whom it lost the last time, by their numbers before.
+    generation: u32,
+    last_lost: Lost,
+    pulse: Option<Pulse>,
 }
 
 impl Tcp {
@@ -217,6 +233,7 @@ impl Transport for Tcp {
 
 impl Drop for Tcp {
     fn drop(&mut self) {
+        self.pulse = None;
         if self.fault.is_none() {
             for peer in &mut self.peers {
                 if let Some(control) = &mut peer.control {

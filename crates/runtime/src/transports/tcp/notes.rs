@@ -6,6 +6,7 @@ use weft_collective::Rank;
 
 use super::stream::CallId;
 use crate::Fault;
+use crate::agreement::{Loss, Lost, Word};
 use crate::frames::Frames;
 use crate::wire::{Put, Reader};
 
@@ -15,6 +16,9 @@ const ASK: u8 = 3;
 const FAULT: u8 = 4;
 const GOODBYE: u8 = 5;
 const EMPTY: u8 = 6;
+const STANDING: u8 = 7;
+/// Sent by a thread of its own, for a rank that has no time to read.
+pub(super) const PULSE: u8 = 8;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +44,10 @@ pub(super) enum Note {
     Empty { channel: u16, call: CallId },
     /// The teller has done all its calls and goes.
     Goodbye,
+    /// The teller wants to go on with a smaller group, after that many.
+    Standing { generation: u32, word: Word },
+    /// The teller's process lives, whatever it does.
+    Pulse,
 }
 
 impl Note {
@@ -71,6 +79,11 @@ impl Note {
                 EMPTY
             }
             Self::Goodbye => GOODBYE,
+            Self::Standing { generation, word } => {
+                put_word(&mut body, *generation, word);
+                STANDING
+            }
+            Self::Pulse => PULSE,
         };
         to.send(kind, &body);
     }
@@ -92,6 +105,8 @@ impl Note {
                 Some(Self::Empty { channel: u16::try_from(from.u32()?).ok()?, call })
             }
             GOODBYE => Some(Self::Goodbye),
+            STANDING => read_word(&mut from).map(|(generation, word)| Self::Standing { generation, word }),
+            PULSE => Some(Self::Pulse),
             _ => None,
         }
     }
@@ -110,4 +125,40 @@ fn put_call(body: &mut Vec<u8>, call: CallId, text: &str) {
 
 fn read_call(from: &mut Reader<'_>) -> Option<(CallId, String)> {
     Some((CallId { number: from.u32()?, signature: from.u64()? }, from.text()?))
+}
+
+fn put_word(body: &mut Vec<u8>, generation: u32, word: &Word) {
+    body.put_u32(generation);
+    body.push(u8::from(word.decided));
+    body.put_u32(u32::try_from(word.lost.len()).unwrap_or(u32::MAX));
+    for (rank, loss) in &word.lost {
+        body.put_u32(rank.get());
+        body.push(u8::from(*loss == Loss::Gone));
+    }
+}
+
+fn read_word(from: &mut Reader<'_>) -> Option<(u32, Word)> {
+    let (generation, decided) = (from.u32()?, from.u8()? != 0);
+    let mut lost = Lost::new();
+    for _ in 0..from.u32()? {
+        let rank = from.rank()?;
+        lost.insert(rank, if from.u8()? == 0 { Loss::Silent } else { Loss::Gone });
+    }
+    Some((generation, Word { decided, lost }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_lost_arrives_as_it_was_told() {
+        let lost = Lost::from([(Rank::new(3), Loss::Gone), (Rank::new(900), Loss::Silent)]);
+        for word in [Word { decided: true, lost }, Word { decided: false, lost: Lost::new() }] {
+            let mut body = Vec::new();
+            put_word(&mut body, 7, &word);
+            assert_eq!(Note::read(STANDING, &body), Some(Note::Standing { generation: 7, word }));
+            assert_eq!(Note::read(STANDING, &body[..body.len() - 1]), None);
+        }
+    }
 }

@@ -12,6 +12,7 @@ use super::reception::{Arrival, Opening, Reception};
 use super::stream::{CallId, Stream};
 use super::watch::{Peer, Stall};
 use super::{Tcp, TcpSettings, interfaces, links};
+use crate::agreement::Lost;
 use crate::frames::wait_for;
 use crate::rendezvous::{Endpoint, Roster};
 use crate::{Fault, Port};
@@ -102,7 +103,11 @@ impl Tcp {
             calls: std::collections::VecDeque::new(),
             stall: Stall::default(),
             fault: None,
+            generation: 0,
+            last_lost: Lost::new(),
+            pulse: None,
         };
+        tcp.start_pulse();
         for arrival in early {
             tcp.welcome(arrival);
         }

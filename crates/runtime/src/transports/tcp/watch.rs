@@ -13,6 +13,7 @@ use weft_collective::Rank;
 use super::Tcp;
 use super::notes::Note;
 use super::stream::{CallId, Stream};
+use crate::agreement::Word;
 use crate::frames::{Frames, readable, wait_for};
 use crate::{Fault, Port};
 
@@ -45,6 +46,12 @@ pub(super) struct Peer {
     sent_early: Vec<(u16, u32, u16)>,
     /// The number of a call for which it has asked before this rank had begun it.
     asked: Option<u32>,
+    /// When its process has last shown that it lives though it has no time for the group.
+    pub pulse: Option<Instant>,
+    /// What it has told of who is left, before this rank wanted to know.
+    pub standing: Vec<Word>,
+    /// How its connection has ended, and whether it has ended it itself.
+    pub end: Option<(bool, String)>,
 }
 
 /// What a peer has said of itself last.
@@ -82,7 +89,20 @@ impl Peer {
             early: Vec::new(),
             sent_early: Vec::new(),
             asked: None,
+            pulse: None,
+            standing: Vec::new(),
+            end: None,
         }
+    }
+
+    /// Whether its process is known to live.
+    pub(super) fn lives(&self, beat: Duration) -> bool {
+        self.pulse.is_some_and(|pulse| pulse.elapsed() < beat * FRESH_BEATS)
+    }
+
+    /// Whether it lives, but is not in the group's calls.
+    fn is_elsewhere(&self, beat: Duration) -> bool {
+        self.fresh(beat).is_none() && self.lives(beat)
     }
 
     pub(super) fn stream(&self, channel: u16) -> Option<&Stream> {
@@ -150,7 +170,7 @@ impl Peer {
 
 impl Tcp {
     /// Five beats to the deadline at least, so that what waiting ranks tell each other arrives before it.
-    fn beat(&self) -> Duration {
+    pub(super) fn beat(&self) -> Duration {
         (self.settings.deadline / 5).clamp(Duration::from_millis(5), BEAT)
     }
 
@@ -188,7 +208,11 @@ impl Tcp {
         let everyone: Vec<usize> = (0..self.peers.len()).collect();
         self.listen(&everyone)?;
         let root = self.root(on);
-        let stalled = if on.is_empty() { Duration::ZERO } else { now.saturating_duration_since(since) };
+        let elsewhere =
+            |port: &Port| self.peers.get(port.peer.index()).is_some_and(|it| it.is_elsewhere(beat));
+        // Who waits for one that is busy elsewhere has a reason to; it is itself who says when that is too long.
+        let excused = on.is_empty() || on.iter().any(elsewhere);
+        let stalled = if excused { Duration::ZERO } else { now.saturating_duration_since(since) };
         let text = self.calls.back().map(|(_, text)| text.clone()).unwrap_or_default();
         for (index, peer) in self.peers.iter_mut().enumerate() {
             let on_you = on.iter().any(|port| port.peer.index() == index);
@@ -239,7 +263,11 @@ impl Tcp {
             return Ok(soon.min(since + deadline));
         }
         let report = |port: &Port| self.peers.get(port.peer.index()).and_then(|peer| peer.fresh(beat));
-        if let Some(port) = on.iter().find(|port| report(port).is_none()) {
+        let excused = |port: &Port| {
+            let peer = self.peers.get(port.peer.index());
+            waited < self.settings.patience && peer.is_some_and(|peer| peer.lives(beat))
+        };
+        if let Some(port) = on.iter().find(|port| report(port).is_none() && !excused(port)) {
             return Err(self.silent(port.peer, waited, *port));
         }
         let late = deadline + beat * FRESH_BEATS;
@@ -262,8 +290,10 @@ impl Tcp {
         } else {
             format!("rank {} waits for rank {}, and that for it", self.rank, port.peer)
         };
+        let elsewhere = self.peers.get(rank.index()).is_some_and(|peer| peer.is_elsewhere(self.beat()));
+        let lives = if elsewhere { "its process lives, but is busy with something else; " } else { "" };
         let how = format!(
-            "{chain} in {}; {bytes_in} bytes came from rank {} and {bytes_out} went to it in this call ({})",
+            "{lives}{chain} in {}; {bytes_in} bytes came from rank {} and {bytes_out} went to it in this call ({})",
             self.call_text(),
             port.peer,
             self.label(rank),
@@ -336,15 +366,19 @@ impl Tcp {
             notes.extend(Note::read(kind, &body));
         }
         let ended = control.ended().map(str::to_owned);
+        // Behind a fault may stand what the teller wants to do about it.
+        let mut outcome = Ok(());
         for note in notes {
-            self.note(index, note)?;
+            outcome = outcome.and(self.note(index, note));
         }
-        let Some(how) = ended else { return Ok(()) };
-        let Some(peer) = self.peers.get_mut(index) else { return Ok(()) };
-        peer.control = None;
+        let Some(how) = ended else { return outcome };
+        let Some(peer) = self.peers.get_mut(index) else { return outcome };
+        let closed = peer.control.take().is_some_and(|control| control.closed());
+        peer.end = Some((closed, how.clone()));
         if peer.left {
-            return Ok(());
+            return outcome;
         }
+        outcome?;
         let rank = Rank::new(u32::try_from(index).unwrap_or(u32::MAX));
         Err(self.dead(rank, &how))
     }
@@ -393,6 +427,16 @@ impl Tcp {
             // Whoever hears it tells all others too, before its own end could be taken for a cause.
             Note::Fault(fault) => return Err(fault),
             Note::Empty { channel, call } => peer.early.push((channel, call)),
+            Note::Pulse => peer.pulse = Some(Instant::now()),
+            Note::Standing { generation, word } if generation == self.generation => peer.standing.push(word),
+            Note::Standing { generation, word } => {
+                // It is late, and has not heard what was decided.
+                let of_last = generation.wrapping_add(1) == self.generation && !word.decided;
+                if let (true, Some(control)) = (of_last, &mut peer.control) {
+                    let word = Word { decided: true, lost: self.last_lost.clone() };
+                    Note::Standing { generation, word }.send(control, self.rank);
+                }
+            }
         }
         Ok(())
     }
