@@ -177,7 +177,7 @@ fn plans_hold_to_the_schema() {
 
 #[test]
 fn simulations_hold_to_the_schema() {
-    for name in ["slow-nic", "two-jobs", "flapping-link"] {
+    for name in ["slow-nic", "checkpoints", "two-jobs", "flapping-link"] {
         let file = format!("examples/scenarios/{name}.toml");
         let document = checked("simulate.json", &stdout(&["simulate", &file, "--format", "json"]));
         let job = &document["jobs"][0];

@@ -160,9 +160,10 @@ fn without_a_name_the_quickest_algorithm_is_taken() {
 
 #[test]
 fn a_dead_nic_is_waited_for_until_it_is_noticed_or_back() {
-    let took_and_waited = |job: &str, fault: &str| {
+    let over = |network: &str, job: &str, fault: &str| {
         // 50 MB over one NIC: 1 ms at 50 GB/s, and another NIC beside it.
         let cluster = "cluster = \"2 x 2 h100-pcie + 2 cx7 @ fat-tree(leaf 64x400G)\"\n";
+        let cluster = format!("{cluster}network = \"{network}\"\n");
         let sent = "[[job]]\ngpus = \"0, 2\"\ncollective = \"send-recv\"\nsize = \"50 MB\"\n";
         let dies = "[[fault]]\nat = \"500 us\"\nwhat = \"host0/NIC0\"\ncarries = \"down\"\n";
         let fault = if fault == "none" { String::new() } else { format!("{dies}{fault}") };
@@ -171,6 +172,7 @@ fn a_dead_nic_is_waited_for_until_it_is_noticed_or_back() {
         let job = &serde_json::from_slice::<Value>(&output.stdout).unwrap()["jobs"][0];
         (job["took_s"].as_f64().unwrap() * 1e6, job["noticing_s"].as_f64().unwrap() * 1e6)
     };
+    let took_and_waited = |job: &str, fault: &str| over("infiniband", job, fault);
     let near = |(took, waited): (f64, f64), (want_took, want_waited): (f64, f64)| {
         assert!((took - want_took).abs() < 1e-3 && (waited - want_waited).abs() < 1e-3, "{took} {waited}");
     };
@@ -184,8 +186,66 @@ fn a_dead_nic_is_waited_for_until_it_is_noticed_or_back() {
     near(took_and_waited("notice = \"100 us\"", "for = \"40 us\""), (usual + 40.0, 40.0));
     // As NCCL is set: 8 times 4.096 us x 2^20.
     near(took_and_waited("", ""), (at_once + 34_359_738.368, 34_359_738.368));
+    // As Linux is set for TCP: waits that double from 0.2 s on, 204.6 s of them, then 6 of 120 s.
+    let (_, waited) = over("tcp", "", "");
+    assert!((waited - 924.6e6).abs() < 1e-3, "{waited}");
 
     let stalls = format!("{CLUSTER}{JOB}notice = \"1 s\"\n");
     let (talk, code) = said(&stalls);
     assert!(code == 3 && talk.contains(":6:10") && talk.contains("fail-over"), "{talk}");
+}
+
+#[test]
+fn a_job_that_begins_again_loses_what_came_after_its_checkpoint() {
+    let played = |nics: u32, job: &str, fault: &str| {
+        let cluster = format!("cluster = \"2 x 2 h100-pcie + {nics} cx7 @ fat-tree(leaf 64x400G)\"\n");
+        let sent = "[[job]]\ngpus = \"0, 2\"\ncollective = \"send-recv\"\nsize = \"50 MB\"\nrepeat = 4\ncompute = \"1 ms\"\n";
+        let scenario = format!("{cluster}{sent}on-fault = \"rerun\"\n{job}\n{fault}");
+        let output = run(&["simulate", "-", "--format", "json"], scenario.as_bytes());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let us = |document: &Value| document["jobs"][0]["took_s"].as_f64().unwrap() * 1e6;
+    // Within the latency of a way, which passes also while a message waits for a link.
+    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 2.0, "{found} {wanted}");
+    // One repetition: a millisecond of computation, and 50 MB at 50 GB/s.
+    let one = us(&played(2, "", "")) / 4.0;
+    assert!((2000.0..2020.0).contains(&one), "{one}");
+    // In the third one's message the NIC dies; 300 us later it is noticed, and the job stops.
+    let dies = "[[fault]]\nat = \"5500 us\"\nwhat = \"host0/NIC0\"\ncarries = \"down\"\n";
+    let usual = "notice = \"300 us\"\nrestart = \"10 ms\"\n";
+    let whole = played(2, usual, dies);
+    near(us(&whole), 5500.0 + 300.0 + 10_000.0 + 4.0 * one);
+    assert_eq!((&whole["jobs"][0]["reruns"], &whole["jobs"][0]["noticing_s"]), (&1.into(), &3e-4.into()));
+    for (checkpoint, left) in [(1, 2.0), (2, 2.0), (3, 4.0)] {
+        let again = played(2, &format!("{usual}checkpoint = {checkpoint}\n"), dies);
+        near(us(&again), 5500.0 + 300.0 + 10_000.0 + left * one);
+    }
+    let happened = whole["happened"].to_string();
+    assert!(happened.contains("from its beginning; 2 that were done are lost"), "{happened}");
+    // A link that is dead at the end is shown as busy as it was, and no busier.
+    let links = whole["busiest"].as_array().unwrap();
+    let of_links = links.iter().flat_map(|link| link["shares"].as_array().unwrap());
+    assert!(of_links.clone().any(|share| share.as_f64().unwrap() > 0.5));
+    assert!(of_links.clone().all(|share| (0.0..=1.001).contains(&share.as_f64().unwrap())), "{links:?}");
+    // Back before it is noticed: the message goes on.
+    near(us(&played(2, usual, &format!("{dies}for = \"200 us\"\n"))), 4.0 * one + 200.0);
+    // Without another way it waits for the link, once begun again, and does not give up over and over.
+    let alone = played(1, usual, &format!("{dies}for = \"50 ms\"\n"));
+    assert_eq!(alone["jobs"][0]["reruns"], 1);
+    near(us(&alone), 5500.0 + 50_000.0 + 4.0 * one - 1000.0);
+    let never = played(1, usual, dies);
+    assert!(never["jobs"][0]["took_s"].is_null(), "{never}");
+    // So does a job that fails over, with messages which begin after the link was noticed to be dead.
+    let scenario = "cluster = \"2 x 2 h100-pcie + 1 cx7 @ fat-tree(leaf 64x400G)\"\n[[job]]\ngpus = \"0, 2\"\n\
+        collective = \"send-recv\"\nsize = \"50 MB\"\ncompute = \"1 ms\"\non-fault = \"fail-over\"\nnotice = \"100 us\"\n\
+        [[fault]]\nat = \"500 us\"\nwhat = \"host0/NIC0\"\ncarries = \"down\"\nfor = \"2500 us\"\n";
+    let output = run(&["simulate", "-", "--format", "json"], scenario.as_bytes());
+    near(us(&serde_json::from_slice::<Value>(&output.stdout).unwrap()), 3000.0 + one - 1000.0);
+
+    for wrong in ["restart = \"1 s\"\n", "checkpoint = 2\n"] {
+        let (talk, code) = said(&format!("{CLUSTER}{JOB}on-fault = \"fail-over\"\n{wrong}"));
+        assert!(code == 3 && talk.contains(":7:") && talk.contains("rerun"), "{talk}");
+    }
+    let (talk, code) = said(&format!("{CLUSTER}{JOB}on-fault = \"rerun\"\ncheckpoint = 0\n"));
+    assert!(code == 3 && talk.contains("after no repetition"), "{talk}");
 }

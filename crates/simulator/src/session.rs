@@ -208,6 +208,11 @@ impl<'p> Session<'p> {
         Some(last.max(begun) - begun)
     }
 
+    /// How many of a job's stages all of its ranks have done.
+    pub fn stages_done(&self, job: JobId) -> usize {
+        self.jobs.get(job.index()).map_or(0, |played| played.player.stages_done())
+    }
+
     /// What each step of a job waited for, where that was recorded.
     pub fn record(&self, job: JobId) -> Option<&Record> {
         self.jobs.get(job.index())?.player.record()

@@ -1,6 +1,6 @@
 //! How busy resources were over time.
 
-use weft_base::{Span, Time};
+use weft_base::{Rate, Span, Time};
 
 use crate::engine::{Engine, ResourceId};
 
@@ -53,9 +53,9 @@ impl Usage {
         self.every
     }
 
-    /// The share of its capacity that a resource carried in each interval; 0 to 1 while its capacity stays.
-    pub fn shares(&self, engine: &Engine, resource: ResourceId) -> Vec<f64> {
-        let could = engine.capacity(resource).get();
+    /// What a resource carried in each interval, as a share of `capacity`: what it carries when it is whole.
+    pub fn shares(&self, resource: ResourceId, capacity: Rate) -> Vec<f64> {
+        let could = capacity.get();
         let at = |sample: &[f64]| sample.get(resource.index()).copied().unwrap_or(0.0);
         let interval = |pair: &[Vec<f64>]| (at(&pair[1]) - at(&pair[0])) / self.every.as_seconds();
         let share = |rate_bytes_per_s: f64| rate_bytes_per_s / weft_base::Bytes::new(could.max(1)).as_f64();
@@ -65,7 +65,7 @@ impl Usage {
 
 #[cfg(test)]
 mod tests {
-    use weft_base::{Bytes, Rate};
+    use weft_base::Bytes;
 
     use super::*;
     use crate::engine::Use;
@@ -86,7 +86,7 @@ mod tests {
             engine.run_until(usage.due(), &mut events);
             usage.sample(&mut engine);
         }
-        (usage.carried_bytes.len(), usage.shares(&engine, resource))
+        (usage.carried_bytes.len(), usage.shares(resource, engine.capacity(resource)))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use weft_catalogue::Catalogue;
 use weft_collective::{Call, Plan, Terrain};
 use weft_topology::{NodeId, Topology};
 
-use crate::simulate::{self, JobSetup, Progress, Reached, Setup, scenario};
+use crate::simulate::{self, JobSetup, Progress, Reached, Reaction, Setup, scenario};
 
 /// The outcome.
 pub enum Timed {
@@ -101,8 +101,7 @@ impl<'a> Clock<'a> {
             repeat: 1,
             compute: Span::ZERO,
             start: Time::default(),
-            on_fault: scenario::OnFault::Stall,
-            notice: Span::ZERO,
+            reaction: Reaction::default(),
             // It is there for the limit alone, which is the same for all plans.
             terrain: Terrain::flat(plan.ranks),
         }];

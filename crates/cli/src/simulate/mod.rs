@@ -2,7 +2,9 @@
 
 mod choose;
 mod noticing;
+mod outcome;
 mod progress;
+mod reacting;
 mod report;
 mod run;
 pub mod scenario;
@@ -15,7 +17,7 @@ pub use choose::Judged;
 pub use progress::Progress;
 pub use report::{Busy, JobReport, Reached, Report};
 pub use run::run;
-pub use setup::{JobSetup, Setup, prepare};
+pub use setup::{JobSetup, Reaction, Setup, prepare};
 pub use text::text;
 pub use timeline::svg;
 pub use trace::trace;

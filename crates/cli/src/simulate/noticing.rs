@@ -43,29 +43,39 @@ impl DeadLinks {
         self.since.values().map(|since| *since + notice).filter(|at| *at > after).min()
     }
 
+    /// Since when one is dead that is not among these.
+    pub fn since_other_than(&self, known: &BTreeSet<ResourceId>) -> Option<Time> {
+        self.since.iter().filter(|(link, _)| !known.contains(link)).map(|(_, since)| *since).min()
+    }
+
     /// Since when one is dead that is not noticed by a time.
-    fn unnoticed_since(&self, by: Time, notice: Span) -> Option<Time> {
+    pub fn unnoticed_since(&self, by: Time, notice: Span) -> Option<Time> {
         self.since.values().filter(|since| **since + notice > by).min().copied()
     }
 }
 
 impl Waiting {
-    /// Looks whether a job waits, after a time at which that was last looked at.
+    /// Looks whether a job waits, after a time at which that was last looked at; for links of which it does not know
+    /// the first is dead since then.
     pub fn look(
         &mut self,
-        dead: &DeadLinks,
-        notice: Span,
+        dead_since: Option<Time>,
         (last, now): (Time, Time),
         is_stalled: impl FnOnce() -> bool,
     ) {
         if self.since.is_some() {
             return;
         }
-        if let Some(dead_since) = dead.unnoticed_since(last, notice)
+        if let Some(dead_since) = dead_since
             && is_stalled()
         {
             self.since = Some(dead_since.max(last).min(now));
         }
+    }
+
+    /// Since when the job waits, if it does.
+    pub fn since(&self) -> Option<Time> {
+        self.since
     }
 
     /// Something has changed: whether the job waited until then.
@@ -112,14 +122,16 @@ mod tests {
         let mut dead = DeadLinks::default();
         dead.set(ResourceId::new(0), Rate::ZERO, us(10));
         let mut waiting = Waiting::default();
-        waiting.look(&dead, us(20), (us(10), us(10)), || false);
+        let unnoticed = |last| dead.unnoticed_since(last, us(20));
+        waiting.look(unnoticed(us(10)), (us(10), us(10)), || false);
         assert!(!waiting.end(us(12)));
         // Between 12 and 14 us a message came to the dead link, which is noticed at 30 us.
-        waiting.look(&dead, us(20), (us(12), us(14)), || true);
+        waiting.look(unnoticed(us(12)), (us(12), us(14)), || true);
+        assert_eq!(waiting.since(), Some(us(12)));
         assert!(waiting.end(us(30)));
         assert_eq!(waiting.total(us(40)), us(18));
         // What is noticed is not waited for.
-        waiting.look(&dead, us(20), (us(30), us(31)), || true);
+        waiting.look(unnoticed(us(30)), (us(30), us(31)), || true);
         assert_eq!(waiting.total(us(40)), us(18));
     }
 }

@@ -7,7 +7,7 @@ use weft_simulator::control::Counts;
 use weft_simulator::{CriticalPath, Engine, On, Record, ResourceId};
 
 use super::choose::Judged;
-use super::run::bandwidth;
+use super::outcome::bandwidth;
 use super::setup::JobSetup;
 
 /// Links that are listed by how busy they were.
@@ -53,7 +53,7 @@ pub struct JobReport {
     pub reruns: u32,
     /// Messages that wait for a dead link at the end.
     pub stalled: usize,
-    /// How long messages waited for dead links that the job had not noticed, where it fails over.
+    /// How long messages waited for dead links that the job had not noticed, where it does something about them.
     pub noticing: Span,
     pub critical: Option<Critical>,
 }

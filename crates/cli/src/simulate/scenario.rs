@@ -67,9 +67,16 @@ pub struct JobSpec {
     /// What it does when a way is dead.
     #[serde(default)]
     pub on_fault: OnFault,
-    /// How long a link must be dead until a job that fails over notices; NCCL's timeouts where it is not said.
+    /// How long a link must be dead until a job notices that fails over or begins again; the timeouts of NCCL's queue
+    /// pairs, or of TCP, where it is not said.
     #[serde(default)]
     pub notice: Option<Spanned<Span>>,
+    /// From then until a job begins again that does so.
+    #[serde(default)]
+    pub restart: Option<Spanned<Span>>,
+    /// After every so many repetitions there is a state from which it can begin again.
+    #[serde(default)]
+    pub checkpoint: Option<Spanned<u32>>,
 }
 
 fn once() -> Spanned<u32> {
@@ -97,6 +104,17 @@ pub enum OnFault {
     FailOver,
     /// Stops all ranks once the fault has been noticed, and begins again after a restart.
     Rerun,
+}
+
+impl OnFault {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stall => "stall",
+            Self::FailOver => "fail-over",
+            Self::Rerun => "rerun",
+        }
+    }
 }
 
 /// Something that goes wrong, and may come back.

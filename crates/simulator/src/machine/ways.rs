@@ -10,7 +10,10 @@ use super::choice::{Choice, Crossing};
 /// The ways of a network under a choice among them.
 pub(super) struct Ways<'t> {
     topology: &'t Topology,
-    paths: NetworkPaths<'t>,
+    /// All of them.
+    usual: NetworkPaths<'t>,
+    /// Those around links that are to be avoided, if there are such.
+    around: Option<NetworkPaths<'t>>,
 }
 
 /// A link of a way.
@@ -35,48 +38,64 @@ pub(super) struct NetworkWay {
 
 impl<'t> Ways<'t> {
     pub fn new(topology: &'t Topology) -> Self {
-        Self { topology, paths: NetworkPaths::new(topology) }
+        Self { topology, usual: NetworkPaths::new(topology), around: None }
     }
 
-    /// Takes none of these links from now on.
+    /// Takes none of these links from now on where there is another way.
     pub fn avoid(&mut self, dead: BTreeSet<LinkId>) {
-        self.paths = NetworkPaths::avoiding(self.topology, dead);
+        self.around = (!dead.is_empty()).then(|| NetworkPaths::avoiding(self.topology, dead));
     }
 
-    /// The way of a message; `None` where none leads there.
+    /// The way of a message; `None` where none leads there. Where all lead over links that are to be avoided, the one
+    /// that it would usually take: it waits there.
     pub fn over(&mut self, choice: Choice, crossing: Crossing) -> Option<NetworkWay> {
-        let Crossing { from, to, .. } = crossing;
-        let spread = match choice {
-            Choice::ByDestination => return self.one(crossing, Pick::Destination),
-            Choice::Hash { seed } => {
-                return self.one(crossing, Pick::Hash { flow_seed: crossing.hash(seed) });
-            }
-            Choice::Spray => Spread::Evenly,
-            Choice::Adaptive => Spread::ByCapacity,
-        };
-        let first = self.paths.alternatives(from, to).next()?;
-        let shares = self.paths.shares(from, to, spread).into_iter();
-        let steps = shares.map(|(link, share)| Step { link, port: None, share }).collect();
-        Some(self.way(steps, first.into_iter()))
+        let topology = self.topology;
+        let around = self.around.as_mut().and_then(|paths| over(topology, paths, choice, crossing));
+        around.or_else(|| over(topology, &mut self.usual, choice, crossing))
     }
+}
 
-    fn one(&mut self, crossing: Crossing, pick: Pick) -> Option<NetworkWay> {
-        let cables = self.paths.path(crossing.from, crossing.to, pick)?;
-        let step =
-            |cable: &weft_topology::Cable| Step { link: cable.link, port: Some(cable.number), share: 1.0 };
-        let steps = cables.iter().map(step).collect();
-        Some(self.way(steps, cables.iter().map(|cable| cable.link)))
-    }
-
-    fn way(&self, steps: Vec<Step>, links: impl Iterator<Item = LinkId>) -> NetworkWay {
-        let (mut switches, mut latency) = (Vec::new(), Span::ZERO);
-        for link in links {
-            let link = self.topology.link(link);
-            latency = latency + link.latency;
-            if self.topology.node(link.to).kind == NodeKind::NetworkSwitch {
-                switches.push(link.to);
-            }
+fn over(
+    topology: &Topology,
+    paths: &mut NetworkPaths<'_>,
+    choice: Choice,
+    crossing: Crossing,
+) -> Option<NetworkWay> {
+    let Crossing { from, to, .. } = crossing;
+    let spread = match choice {
+        Choice::ByDestination => return one(topology, paths, crossing, Pick::Destination),
+        Choice::Hash { seed } => {
+            return one(topology, paths, crossing, Pick::Hash { flow_seed: crossing.hash(seed) });
         }
-        NetworkWay { steps, switches, latency }
+        Choice::Spray => Spread::Evenly,
+        Choice::Adaptive => Spread::ByCapacity,
+    };
+    let first = paths.alternatives(from, to).next()?;
+    let shares = paths.shares(from, to, spread).into_iter();
+    let steps = shares.map(|(link, share)| Step { link, port: None, share }).collect();
+    Some(way(topology, steps, first.into_iter()))
+}
+
+fn one(
+    topology: &Topology,
+    paths: &mut NetworkPaths<'_>,
+    crossing: Crossing,
+    pick: Pick,
+) -> Option<NetworkWay> {
+    let cables = paths.path(crossing.from, crossing.to, pick)?;
+    let step = |cable: &weft_topology::Cable| Step { link: cable.link, port: Some(cable.number), share: 1.0 };
+    let steps = cables.iter().map(step).collect();
+    Some(way(topology, steps, cables.iter().map(|cable| cable.link)))
+}
+
+fn way(topology: &Topology, steps: Vec<Step>, links: impl Iterator<Item = LinkId>) -> NetworkWay {
+    let (mut switches, mut latency) = (Vec::new(), Span::ZERO);
+    for link in links {
+        let link = topology.link(link);
+        latency = latency + link.latency;
+        if topology.node(link.to).kind == NodeKind::NetworkSwitch {
+            switches.push(link.to);
+        }
     }
+    NetworkWay { steps, switches, latency }
 }

@@ -21,6 +21,8 @@ mod roce_spray;
 mod settings;
 mod tcp;
 
+use weft_base::Span;
+
 use crate::control::{Control, Flood, FloodLimits, Links, Overshoot, OvershootLimits, Pauses};
 use crate::machine::{Carriage, Choice};
 
@@ -39,6 +41,11 @@ pub trait NetworkModel: Sync {
 
     /// What messages on it are subject to.
     fn behaviour(&self, settings: &Settings) -> Behaviour;
+
+    /// How long hosts take to notice that a way is dead and give it up; as queue pairs of InfiniBand and RoCE do.
+    fn notice(&self, settings: &Settings) -> Span {
+        settings.queue_pair_notice()
+    }
 }
 
 /// All models, in the order of the documentation.

@@ -33,6 +33,10 @@ pub struct Settings {
     pub port_buffer: Bytes,
     /// Between two reports of congestion to the same sender (DCQCN: `N`, the least time between notifications).
     pub report_interval: Span,
+    /// After which TCP first sends again what was not acknowledged, and what the time has doubled to at most.
+    pub tcp_timeouts: (Span, Span),
+    /// How often it does so before it gives the connection up.
+    pub tcp_retries: u32,
     /// What the hosts at both ends do for each message over TCP.
     pub tcp_message: Span,
     /// What one connection of TCP reaches where its hosts' cores are the limit.
@@ -49,7 +53,7 @@ pub struct MissingConstant {
 
 impl Settings {
     /// The names under which [`Settings::new`] asks, each with its unit at its end.
-    pub const CONSTANTS: [&'static str; 9] = [
+    pub const CONSTANTS: [&'static str; 12] = [
         "rdma-mtu-bytes",
         "ip-mtu-bytes",
         "round-trip-us",
@@ -57,6 +61,9 @@ impl Settings {
         "retry-count",
         "port-buffer-bytes",
         "report-interval-us",
+        "tcp-timeout-us",
+        "tcp-timeout-most-us",
+        "tcp-retries-count",
         "tcp-message-us",
         "tcp-connection-gigabytes",
     ];
@@ -79,15 +86,24 @@ impl Settings {
             retry_count: bytes("retry-count")?.get(),
             port_buffer: bytes("port-buffer-bytes")?,
             report_interval: span("report-interval-us")?,
+            tcp_timeouts: (span("tcp-timeout-us")?, span("tcp-timeout-most-us")?),
+            tcp_retries: u32::try_from(bytes("tcp-retries-count")?.get()).unwrap_or(u32::MAX),
             tcp_message: span("tcp-message-us")?,
             tcp_connection: Rate::from_gigabytes(value("tcp-connection-gigabytes")?),
         })
     }
 
-    /// How long it takes to notice that a way is dead: every packet that is sent, and sent again, waits for its
-    /// acknowledgement in vain.
-    pub fn notice(&self) -> Span {
+    /// How long a queue pair takes to notice that a way is dead: every packet that is sent, and sent again, waits for
+    /// its acknowledgement in vain.
+    pub(super) fn queue_pair_notice(&self) -> Span {
         self.timeout * (self.retry_count + 1)
+    }
+
+    /// How long a connection of TCP takes: each try waits twice as long as the one before, up to the most.
+    pub(super) fn connection_notice(&self) -> Span {
+        let (first, most) = self.tcp_timeouts;
+        let waits = std::iter::successors(Some(first.min(most)), |wait| Some((*wait * 2).min(most)));
+        waits.take(self.tcp_retries as usize + 1).fold(Span::ZERO, |sum, wait| sum + wait)
     }
 
     /// What random losses do to packets with a header.

@@ -1,6 +1,6 @@
 //! TCP over Ethernet: lossy, through the hosts' kernels.
 
-use weft_base::Rate;
+use weft_base::{Rate, Span};
 
 use super::{Behaviour, Header, Meeting, NetworkModel, Recovery, Settings};
 use crate::machine::{Carriage, Choice};
@@ -15,6 +15,10 @@ impl NetworkModel for Tcp {
 
     fn title(&self) -> &'static str {
         "TCP: ways by hash, a core's work for each message and each byte, a window that losses shrink"
+    }
+
+    fn notice(&self, settings: &Settings) -> Span {
+        settings.connection_notice()
     }
 
     /// Senders that share a port settle to fair shares. A connection reaches what a core does, and, where packets are

@@ -277,6 +277,12 @@ impl<'p> Player<'p> {
         self.ranks.iter().map(|rank| rank.finished)
     }
 
+    /// How many stages every rank has done.
+    pub fn stages_done(&self) -> usize {
+        let done = self.ranks.iter().map(|rank| rank.begun.saturating_sub(1));
+        done.min().map_or(0, |least| least as usize)
+    }
+
     /// What each step waited for, where that was recorded.
     pub fn record(&self) -> Option<&Record> {
         self.record.as_ref()
