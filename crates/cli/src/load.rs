@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use weft_base::{Diagnostic, Severity};
 use weft_catalogue::{Catalogue, Machine};
+use weft_collective::Collective;
 use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Reading, Source, join};
 use weft_topology::{Assumption, NodeId, NodeKind, Subnet, Topology, build, oneliner};
 
@@ -71,7 +72,7 @@ pub fn load(
     verb: &str,
     catalogue: &Catalogue,
 ) -> Result<Loaded, Failure> {
-    if let Some(finding) = unquoted(sources, catalogue) {
+    if let Some(finding) = unquoted(sources, catalogue).or_else(|| collective(sources)) {
         return Err(bad_input(format!("{verb} a machine"), vec![finding], Vec::new()));
     }
     let mut given = Vec::new();
@@ -171,6 +172,14 @@ fn unquoted(sources: &[OsString], catalogue: &Catalogue) -> Option<Diagnostic> {
     oneliner::parse(&line, catalogue).ok()?;
     let message = format!("a machine in one line is one argument, but this one came in {}", sources.len());
     Some(Diagnostic::error(oneliner::SYNTAX, message).hint(format!("put it into quotes: '{line}'")))
+}
+
+/// The name of a collective, where only machines are named without an option.
+fn collective(sources: &[OsString]) -> Option<Diagnostic> {
+    let named = |source: &OsString| Collective::from_name(source.to_str()?);
+    let collective = sources.iter().filter(|source| !Path::new(source).exists()).find_map(named)?.name();
+    let finding = Diagnostic::error(NO_MACHINE, format!("`{collective}` is a collective and not a machine"));
+    Some(finding.hint(format!("`--collective {collective}` says what a machine is to do")))
 }
 
 /// Whether an argument names this machine rather than a file; a file of that name is `./local`.

@@ -251,6 +251,17 @@ fn a_script_gets_its_document_even_then() {
 }
 
 #[test]
+fn a_collective_without_its_option() {
+    insta::assert_snapshot!(weft(&["simulate", "dgx-h100", "all-reduce"]), @r"
+    weft: failed to simulate a machine
+    error[no-machine]: `all-reduce` is a collective and not a machine
+      = help: `--collective all-reduce` says what a machine is to do
+    [stderr ends]
+    exit 3
+    ");
+}
+
+#[test]
 fn a_machine_in_one_line_without_quotes() {
     insta::assert_snapshot!(weft(&["show", "2", "rtx-3090", "@", "pcie4x8"]), @r#"
     weft: failed to show a machine
