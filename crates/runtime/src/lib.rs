@@ -17,8 +17,12 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Numbers are `u8`, `i32`, `i64`, [`f16`], [`bf16`], `f32` and `f64`; each [`Reduction`] is for all of them. Data in
+//! memory of [`Communicator::buffer`] is not copied on its way between ranks of one host.
 
 pub mod agreement;
+mod buffer;
 mod communicator;
 mod element;
 mod fault;
@@ -39,11 +43,13 @@ pub mod transports;
 #[cfg(target_os = "linux")]
 mod wire;
 
+pub use buffer::Buffer;
 #[cfg(target_os = "linux")]
 pub use communicator::Joining;
 pub use communicator::{Choice, Communicator, Speeds};
 pub use element::{Element, Reduction};
 pub use fault::Fault;
+pub use half::{bf16, f16};
 pub use number::Number;
 pub use player::{Memory, Player, Progress};
 pub use ports::{Announced, Port, Ports, Transport};

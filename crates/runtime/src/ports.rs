@@ -2,7 +2,7 @@
 
 use weft_collective::Rank;
 
-use crate::Fault;
+use crate::{Buffer, Fault};
 
 /// A peer on a channel. From it and to it there is one stream each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,4 +73,10 @@ pub trait Transport: Ports {
 
     /// Tells the others that this rank gives up, and why. Nothing can be done with the transport afterwards.
     fn abandon(&mut self, fault: &Fault);
+
+    /// Memory from which peers take what is pushed in the cheapest way that there is, filled with zeros. Fails only
+    /// where memory is lacking.
+    fn buffer(&self, bytes: usize) -> Result<Buffer<u8>, Fault> {
+        Ok(Buffer::private(bytes))
+    }
 }

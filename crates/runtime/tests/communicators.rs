@@ -10,7 +10,7 @@ use weft_collective::{ALGORITHMS, Call, Plan, Rank, Terrain};
 use weft_runtime::transports::shared_memory::{Settings, SharedMemory};
 use weft_runtime::{
     Choice, Communicator, Element, Joining, Listening, Meeting, Place, Reduction, Tcp, TcpSettings,
-    Transport, meet,
+    Transport, bf16, f16, meet,
 };
 
 /// Does the same on every rank, each on a thread of its own; what each gives, in the order of ranks.
@@ -46,6 +46,53 @@ fn sums_come_to_all() {
         });
         let sum = (ranks * (ranks + 1) / 2).cast_signed();
         assert!(sums.iter().all(|data| data.iter().all(|value| *value == sum)), "{ranks}, {elements}");
+    }
+}
+
+#[test]
+fn halves_are_numbers_like_all_others() {
+    let means = together(2, "ring", |group| {
+        let rank = f32::from(u8::try_from(group.rank().get()).unwrap());
+        let mut half = group.buffer::<f16>(3).unwrap();
+        half.fill(f16::from_f32(1.5 + rank));
+        group.all_reduce(&mut half, Reduction::Average).unwrap();
+        let mut brain = [bf16::from_f32(4.0 + rank); 5];
+        group.all_reduce(&mut brain, Reduction::Average).unwrap();
+        let mut bytes = [6_u8 + group.rank().get() as u8];
+        group.all_reduce(&mut bytes, Reduction::Average).unwrap();
+        (half.to_vec(), brain, bytes)
+    });
+    // (1.5 + 2.5) / 2, (4 + 5) / 2, (6 + 7) / 2 towards zero.
+    for (half, brain, bytes) in means {
+        assert_eq!(half, [f16::from_f32(2.0); 3]);
+        assert_eq!(brain, [bf16::from_f32(4.5); 5]);
+        assert_eq!(bytes, [6]);
+    }
+}
+
+/// Sums of numbers that differ by rank and place, from buffers that others may read, smaller and larger than a page,
+/// a large page, and what is given over at once; all of a buffer, and a part that begins anywhere.
+#[test]
+fn data_in_shared_buffers_is_combined_like_any_other() {
+    for (ranks, algorithm) in [(2, "direct"), (2, "recursive-doubling"), (3, "ring"), (4, "rabenseifner")] {
+        together(ranks, algorithm, |group| {
+            let rank = i64::from(group.rank().get());
+            for elements in [1, 100, 1000, 100_000, 700_000] {
+                let mut buffer = group.buffer::<i64>(elements + 7).unwrap();
+                assert!(buffer.is_shared() && buffer.iter().all(|number| *number == 0));
+                for part in [0..elements, 7..elements + 7] {
+                    let data = &mut buffer[part];
+                    (0..).zip(&mut *data).for_each(|(at, number): (i64, _)| *number = at * (rank + 1));
+                    group.all_reduce(data, Reduction::Sum).unwrap();
+                    let ranks = i64::from(ranks);
+                    let right = |at: i64| at * ranks * (ranks + 1) / 2;
+                    assert!(
+                        (0..).zip(&*data).all(|(at, number)| *number == right(at)),
+                        "{algorithm}, {elements}"
+                    );
+                }
+            }
+        });
     }
 }
 

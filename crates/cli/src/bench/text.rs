@@ -13,7 +13,9 @@ pub fn text(report: &Report) -> String {
     let mut text = String::new();
     let repeats = series.repeats;
     let name = program(series.collective);
-    let _ = writeln!(text, "# weft bench: {ranks} processes, {}; medians of {repeats}", report.transport);
+    let buffers = if series.registered { ", registered buffers" } else { "" };
+    let transport = &report.transport;
+    let _ = writeln!(text, "# weft bench: {ranks} processes, {transport}{buffers}; medians of {repeats}");
     if series.collective != Collective::Barrier {
         let _ = writeln!(text, "# Collective test starting: {name}_perf");
     }

@@ -58,6 +58,9 @@ pub struct Args {
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
+    /// Buffers in memory that the ranks of one host share, so that they read each other's data where it is
+    #[arg(long, conflicts_with = "tcp")]
+    registered: bool,
     /// TCP even where memory can be shared
     #[arg(long)]
     tcp: bool,
@@ -150,6 +153,7 @@ fn task(args: &Args) -> Result<Task, Failure> {
         sizes,
         repeats: args.repeats as usize,
         lasting: Duration::from_millis(20),
+        registered: args.registered,
     };
     let deadline = Duration::from_secs(args.deadline);
     let (algorithm, interface) = (args.algorithm.clone(), args.interface.clone());

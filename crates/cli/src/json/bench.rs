@@ -18,6 +18,8 @@ pub struct BenchJson {
     ranks: Option<u32>,
     element: Option<&'static str>,
     reduction: Option<&'static str>,
+    /// Whether buffers were in memory that all ranks of a host can map.
+    registered: Option<bool>,
     /// What a message between two ranks takes, where it was measured.
     latency_s: Option<f64>,
     bytes_per_s: Option<f64>,
@@ -66,6 +68,7 @@ pub fn document(report: &Report) -> BenchJson {
         ranks: Some(report.task.ranks),
         element: Some(series.element.name()),
         reduction: series.collective.reduces().then(|| series.reduction.name()),
+        registered: Some(series.registered),
         latency_s: report.speeds.map(|speeds| speeds.latency.as_seconds()),
         bytes_per_s: report.speeds.map(|speeds| speeds.bytes_per_s),
         rows,
@@ -81,6 +84,7 @@ pub fn failed(diagnostics: &[Diagnostic]) -> BenchJson {
         ranks: None,
         element: None,
         reduction: None,
+        registered: None,
         latency_s: None,
         bytes_per_s: None,
         rows: Vec::new(),

@@ -16,7 +16,7 @@ pub use join::Joining;
 use prepared::{Prepared, Wanted};
 
 use crate::number::Number;
-use crate::{Element, Fault, Memory, Port, Progress, Reduction, Transport, divide};
+use crate::{Buffer, Element, Fault, Memory, Port, Progress, Reduction, Transport, divide};
 
 /// One rank's membership in a group of ranks that call collectives together: all of them the same ones, in the same
 /// order, with the same counts.
@@ -67,6 +67,23 @@ impl<T: Transport> Communicator<T> {
     /// Which algorithm is taken for a call, and why.
     pub fn explain(&self, call: &Call) -> String {
         self.choice.explain(call, &self.terrain)
+    }
+
+    /// Memory for so many numbers, from which the other ranks of this host read what a call brings without a copy;
+    /// where they cannot, ordinary memory. It may be used in any call, all or part of it, by this rank alone, and lives
+    /// as long as it is needed.
+    ///
+    /// ```no_run
+    /// # use weft_runtime::{Communicator, Fault, Reduction, Transport};
+    /// # fn train<T: Transport>(group: &mut Communicator<T>) -> Result<(), Fault> {
+    /// let mut gradient = group.buffer::<f32>(1_000_000)?;
+    /// gradient[7] = 0.5;
+    /// group.all_reduce(&mut gradient, Reduction::Average)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn buffer<N: Number>(&self, count: usize) -> Result<Buffer<N>, Fault> {
+        self.transport.buffer(count.saturating_mul(size_of::<N>())).map(Buffer::of)
     }
 
     /// Every rank ends with the combination of what all bring.

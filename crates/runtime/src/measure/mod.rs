@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use weft_base::Bytes;
 use weft_collective::{Buffer, Call, Collective, Counts, Layout, Rank};
 
-use crate::{Communicator, Element, Fault, Reduction, Transport};
+use crate::{Buffer as Numbers, Communicator, Element, Fault, Reduction, Transport};
 
 /// What is measured.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct Series {
     pub repeats: usize,
     /// How long one measurement takes about; as many calls as fit, at least one.
     pub lasting: Duration,
+    /// Whether the buffers are those of [`Communicator::buffer`], from which peers read; else each rank's own.
+    pub registered: bool,
 }
 
 /// What a size took.
@@ -103,7 +105,7 @@ fn timed<T: Transport>(
     let call = series.call(elements, in_place);
     let combined = (series.element, series.reduction);
     let (rank, ranks) = (communicator.rank(), communicator.ranks());
-    let mut buffers = Buffers::new(communicator, &call, combined)?;
+    let mut buffers = Buffers::new(communicator, (&call, combined), series.registered)?;
     buffers.fill(&call, combined, (rank, ranks));
     communicator.call(&call, combined, &buffers.input, &mut buffers.output)?;
     let algorithm = communicator.algorithm().to_owned();
@@ -131,18 +133,20 @@ fn timed<T: Transport>(
 }
 
 struct Buffers {
-    input: Vec<u8>,
-    output: Vec<u8>,
+    input: Numbers<u8>,
+    output: Numbers<u8>,
 }
 
 impl Buffers {
     fn new<T: Transport>(
         communicator: &mut Communicator<T>,
-        call: &Call,
-        combined: (Element, Reduction),
+        (call, combined): (&Call, (Element, Reduction)),
+        registered: bool,
     ) -> Result<Self, Fault> {
         let (input, output) = communicator.lengths(call, combined)?;
-        Ok(Self { input: vec![0; input], output: vec![0; output] })
+        let buffer =
+            |bytes| if registered { communicator.buffer(bytes) } else { Ok(Numbers::private(bytes)) };
+        Ok(Self { input: buffer(input)?, output: buffer(output)? })
     }
 
     /// What the rank brings.

@@ -2,7 +2,7 @@
 
 use super::shared_memory::SharedMemory;
 use super::tcp::Tcp;
-use crate::{Announced, Fault, Port, Ports, Shrink, Survivors, Transport};
+use crate::{Announced, Buffer, Fault, Port, Ports, Shrink, Survivors, Transport};
 
 /// The transport of a group that did not choose one.
 pub enum Either {
@@ -70,6 +70,10 @@ impl Transport for Either {
 
     fn abandon(&mut self, fault: &Fault) {
         both!(self, transport => transport.abandon(fault));
+    }
+
+    fn buffer(&self, bytes: usize) -> Result<Buffer<u8>, Fault> {
+        both!(self, transport => transport.buffer(bytes))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use super::layout::{ARENA, PAGE};
+use super::layout::{ARENA, HUGE, PAGE};
 use super::mapping::{Mapping, Plain, numbers, numbers_mut};
 use super::outbound::Place;
 use super::region::{Region, lacking};
@@ -75,20 +75,17 @@ pub struct SharedBuffer {
 impl SharedBuffer {
     /// Allocates one, filled with zeros.
     pub(super) fn new(registry: &Arc<Registry>, length: usize) -> Result<Self, Fault> {
-        let bytes = length.max(1).checked_next_multiple_of(PAGE);
+        let unit = if length >= HUGE { HUGE } else { PAGE };
+        let bytes = length.max(1).checked_next_multiple_of(unit);
         let mut extents = registry.extents.lock().unwrap_or_else(PoisonError::into_inner);
-        let offset = extents.next;
-        let place = bytes.filter(|bytes| *bytes as u64 <= extents.end - offset);
+        let offset = extents.next.next_multiple_of(unit as u64);
+        let place = bytes.filter(|bytes| *bytes as u64 <= extents.end.saturating_sub(offset));
         let Some(bytes) = place else {
             let how = format!("a rank can allocate {ARENA} bytes in all, of which {length} are not left");
             return Err(Fault::Lacking { what: "shared memory", how });
         };
-        let free = || fallocate(&registry.file, punch(), offset, bytes as u64);
-        let memory = fallocate(&registry.file, FallocateFlags::KEEP_SIZE, offset, bytes as u64)
-            .map_err(std::io::Error::from)
-            .and_then(|()| Mapping::new(&registry.file, offset, bytes, true));
-        let memory = memory.map_err(|error| {
-            let _freed = free();
+        let memory = mapped(&registry.file, offset, bytes).map_err(|error| {
+            let _freed = fallocate(&registry.file, punch(), offset, bytes as u64);
             lacking(&format!("allocating {length} bytes that are shared"), error)
         })?;
         let extent = Extent { address: memory.address(), bytes, offset };
@@ -108,6 +105,27 @@ impl SharedBuffer {
     pub fn numbers_mut<T: Plain>(&mut self) -> &mut [T] {
         numbers_mut(self)
     }
+}
+
+/// Takes so many bytes of the file and maps them. Memory that is not there is an error only where it is taken: whoever
+/// touches what could not be had is ended.
+fn mapped(file: &OwnedFd, offset: u64, bytes: usize) -> std::io::Result<Mapping> {
+    let take = |offset, bytes| fallocate(file, FallocateFlags::KEEP_SIZE, offset, bytes);
+    let large = bytes >= HUGE;
+    if large {
+        // Large pages are filled around what is there, which is cheaper than to take small ones and copy them.
+        for page in (0..bytes).step_by(HUGE) {
+            take(offset + page as u64, PAGE as u64)?;
+        }
+    } else {
+        take(offset, bytes as u64)?;
+    }
+    let memory = Mapping::new(file, offset, bytes, !large)?;
+    if large {
+        memory.enlarge_pages();
+        take(offset, bytes as u64)?;
+    }
+    Ok(memory)
 }
 
 /// Gives pages of the file back.

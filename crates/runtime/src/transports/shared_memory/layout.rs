@@ -8,6 +8,8 @@
 pub(super) const LINE: usize = 64;
 /// What the system maps at once.
 pub(super) const PAGE: usize = 4096;
+/// What it maps at once where it has large pages.
+pub(super) const HUGE: usize = 2 << 20;
 /// Ranks there can be at most; the file would have room for more.
 pub(super) const RANKS_MOST: usize = 1024;
 /// What a rank can allocate in all.

@@ -6,7 +6,9 @@ use std::os::fd::AsFd;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+
+use super::layout::HUGE;
 
 /// Part of a file that processes share, mapped for reading and writing. It lies at a multiple of a page.
 ///
@@ -25,13 +27,31 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps so many bytes of a file from `offset`, a multiple of a page; with their pages at once where `filled`.
+    /// What begins at a multiple of a large page in the file does so in memory, else it could not be one.
     pub(super) fn new(file: impl AsFd, offset: u64, length: usize, filled: bool) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = if filled { MapFlags::SHARED | MapFlags::POPULATE } else { MapFlags::SHARED };
-        // SAFETY: the system chooses the address, so that nothing else is mapped over.
-        let start = unsafe { mmap(null_mut(), length, access, flags, file, offset) }?;
+        let mut flags = if filled { MapFlags::SHARED | MapFlags::POPULATE } else { MapFlags::SHARED };
+        let mut place = null_mut();
+        if length >= HUGE && offset.is_multiple_of(HUGE as u64) {
+            place = reserve(length)?;
+            flags |= MapFlags::FIXED;
+        }
+        // SAFETY: the system chooses the address, or it was reserved for this, so that nothing else is mapped over.
+        let start = unsafe { mmap(place, length, access, flags, file, offset) }?;
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, length })
+    }
+
+    /// Puts the bytes into large pages as far as the system can, so that fewer places have to be looked up. The first
+    /// page of each large one has to be there.
+    pub(super) fn enlarge_pages(&self) {
+        // SAFETY: within the mapping; neither changes what the bytes are. An error means that pages stay small.
+        unsafe {
+            let start = self.start.as_ptr().cast();
+            let _allowed = madvise(start, self.length, Advice::LinuxHugepage);
+            let _collapsed = libc::madvise(start, self.length, libc::MADV_COLLAPSE);
+            let _there = madvise(start, self.length, Advice::LinuxPopulateWrite);
+        }
     }
 
     /// Where the bytes are that are meant, all of which lie within.
@@ -88,6 +108,32 @@ impl Mapping {
     pub(super) fn address(&self) -> usize {
         self.start.addr().get()
     }
+}
+
+/// Addresses at which a mapping of so many bytes can begin at a multiple of a large page.
+fn reserve(length: usize) -> io::Result<*mut std::ffi::c_void> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: the system chooses the address.
+    let start = unsafe { mmap_anonymous(null_mut(), length + HUGE, ProtFlags::empty(), flags) }?;
+    let before = start.addr().next_multiple_of(HUGE) - start.addr();
+    // SAFETY: within what was reserved, of which nobody knows yet: what is before and behind goes back.
+    unsafe {
+        let place = start.byte_add(before);
+        if before > 0 {
+            munmap(start, before)?;
+        }
+        munmap(place.byte_add(length), HUGE - before)?;
+        Ok(place)
+    }
+}
+
+/// Asks the system for large pages for memory of this process's own that was not yet touched.
+pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
+    let before = bytes.as_ptr().align_offset(HUGE);
+    let Some(whole) = bytes.get_mut(before..).filter(|rest| rest.len() >= HUGE) else { return };
+    let length = whole.len() / HUGE * HUGE;
+    // SAFETY: within the slice, and it changes nothing of what the bytes are. An error means that pages stay small.
+    let _allowed = unsafe { madvise(whole.as_mut_ptr().cast(), length, Advice::LinuxHugepage) };
 }
 
 impl Drop for Mapping {

@@ -33,12 +33,13 @@ pub use buffer::SharedBuffer;
 use inbound::{Inbound, Reach, Trouble};
 use mapping::Mapping;
 pub use mapping::Plain;
+pub(crate) use mapping::prefer_large_pages;
 use outbound::{Outbound, Way};
 pub use region::Region;
 use region::lacking;
 use wait::Stall;
 
-use crate::{Announced, Fault, Port, Ports, Transport};
+use crate::{Announced, Buffer, Fault, Port, Ports, Transport};
 
 /// How streams go. The same for all ranks, but for the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl SharedMemory {
     }
 
     /// Memory that the peers can map, from which they read what is pushed without a copy.
-    pub fn allocate(&mut self, bytes: usize) -> Result<SharedBuffer, Fault> {
+    pub fn allocate(&self, bytes: usize) -> Result<SharedBuffer, Fault> {
         SharedBuffer::new(&self.registry, bytes)
     }
 
@@ -372,6 +373,10 @@ impl Transport for SharedMemory {
         if self.fault.is_none() {
             self.fail(fault.clone());
         }
+    }
+
+    fn buffer(&self, bytes: usize) -> Result<Buffer<u8>, Fault> {
+        self.allocate(bytes).map(Buffer::shared)
     }
 }
 
