@@ -29,6 +29,8 @@ mod fault;
 #[cfg(target_os = "linux")]
 mod frames;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod majority;
 pub mod measure;
 mod number;

@@ -5,12 +5,11 @@ use std::time::Duration;
 use weft_base::Span;
 use weft_collective::{Rank, Terrain};
 
-use super::{Choice, Communicator, Speeds};
+use super::{Choice, Communicator, Speeds, opening};
 use crate::Fault;
-use crate::rendezvous::{Meeting, Place, Roster, meet};
+use crate::rendezvous::Place;
 use crate::transports::either::Either;
-use crate::transports::shared_memory::{Region, Settings, SharedMemory};
-use crate::transports::tcp::{Listening, PATIENCE, Tcp, TcpSettings};
+use crate::transports::tcp::PATIENCE;
 
 /// How ranks come together. All give the same, but for their rank.
 #[derive(Debug, Clone)]
@@ -47,25 +46,8 @@ impl Communicator<Either> {
     ///
     /// Fails on all ranks if one does not come within half a minute, or was started with something else.
     pub fn join(joining: &Joining) -> Result<Self, Fault> {
-        let Joining { rank, ranks, deadline, patience, .. } = *joining;
-        let interface = joining.interface.clone();
-        let settings = TcpSettings { interface, deadline, patience, ..TcpSettings::default() };
-        let listening = Listening::open(&settings)?;
-        // The first rank offers memory that all can map if they are on its host.
-        let shares = rank.get() == 0 && !joining.only_tcp;
-        let region =
-            shares.then(|| SharedMemory::create(ranks as usize, &Settings::default()).ok()).flatten();
-        let offer = region.as_ref().map_or_else(String::new, Region::address);
-        let meeting = Meeting::new(joining.place.clone(), rank, ranks);
-        let roster = meet(&meeting, listening.endpoints().to_vec(), &offer)?;
-        let transport = match shared(&roster, region, rank, deadline) {
-            Some(shared) => {
-                let mut shared = shared?;
-                shared.set_patience(patience);
-                Either::Shared(Box::new(shared))
-            }
-            None => Either::Tcp(Box::new(Tcp::connect(listening, &roster, rank, settings)?)),
-        };
+        let Joining { rank, ranks, .. } = *joining;
+        let transport = opening::open(joining)?;
         // Until it is known what a message takes, all ranks must choose alike.
         let first = Speeds { latency: Span::picoseconds(1_000_000), bytes_per_s: 5e9 };
         let terrain = Terrain::flat(ranks);
@@ -73,20 +55,4 @@ impl Communicator<Either> {
         group.calibrate()?;
         Ok(group)
     }
-}
-
-/// The shared memory that the first rank offers, if all ranks are on its host.
-fn shared(
-    roster: &Roster,
-    own: Option<Region>,
-    rank: Rank,
-    deadline: Duration,
-) -> Option<Result<SharedMemory, Fault>> {
-    let first = roster.members.first()?;
-    let together = roster.members.iter().all(|member| member.network == first.network);
-    if first.text.is_empty() || !together {
-        return None;
-    }
-    let region = own.map_or_else(|| Region::open(&first.text), Ok);
-    Some(region.and_then(|region| SharedMemory::join(&region, rank, deadline, &Settings::default())))
 }

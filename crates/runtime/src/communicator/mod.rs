@@ -5,6 +5,8 @@ mod choice;
 mod cost;
 #[cfg(target_os = "linux")]
 mod join;
+#[cfg(target_os = "linux")]
+mod opening;
 mod prepared;
 mod shrink;
 

@@ -1,8 +1,9 @@
 //! A call with all that is made once for it.
 
+use std::fmt::Write;
 use std::ops::Range;
 
-use weft_collective::{Call, Collective, Counts, Layout, Rank, Terrain};
+use weft_collective::{Call, Collective, Counts, Layout, Plan, Rank, Terrain};
 
 use super::choice::Choice;
 use crate::{Element, Fault, Player, Reduction, Script};
@@ -102,7 +103,7 @@ impl Prepared {
         } else {
             0..script.output_bytes()
         };
-        let announced = signature(&text);
+        let announced = signature(&text, &plan);
         let (wanted, player, algorithm) = (wanted.clone(), Player::default(), chosen.name().to_owned());
         Ok(Self { wanted, script, player, algorithm, announced, text, own })
     }
@@ -136,11 +137,21 @@ impl Prepared {
     }
 }
 
+/// Of the call, and of the plan: two ranks may have the same name for different ones.
+fn signature(text: &str, plan: &Plan) -> u64 {
+    let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+    // Nothing that is written here fails.
+    let _written = write!(hash, "{}{text}{plan:?}", env!("CARGO_PKG_VERSION"));
+    hash.0
+}
+
 /// FNV-1a, 64 bits.
-fn signature(text: &str) -> u64 {
-    let version = env!("CARGO_PKG_VERSION");
-    let bytes = version.bytes().chain(text.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+struct Hash(u64);
+
+impl Write for Hash {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let next = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        self.0 = text.bytes().fold(self.0, next);
+        Ok(())
+    }
 }

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use weft_collective::Rank;
 
-use super::{FAULT, HELLO, Hello, MAGIC, MISSING, Meeting, Member, NEWS, ROSTER, Roster, missing, place};
-use crate::Fault;
+use super::{
+    FAULT, Gathering, HELLO, Hello, MAGIC, MISSING, Meeting, Member, NEWS, ROSTER, Roster, missing, place,
+};
 use crate::frames::{Frames, readable, wait_for};
 use crate::wire::Reader;
+use crate::{Fault, limits};
 
 /// After its own deadline a rank that is known to rank 0 waits so much longer for rank 0's word.
 const GRACE: Duration = Duration::from_secs(1);
@@ -17,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
 
 /// Goes to rank 0, and gives what it says.
-pub(super) fn visit(meeting: &Meeting, me: &Member) -> Result<Roster, Fault> {
+pub(super) fn visit(meeting: &Meeting, me: &Member) -> Result<Gathering, Fault> {
     let start = Instant::now();
     let mut visit =
         Visit { meeting, me, end: start + meeting.deadline, missing: None, obstacle: String::new() };
@@ -46,7 +48,7 @@ struct Visit<'a> {
 
 impl Visit<'_> {
     /// Tries each address once; `None` where none leads to rank 0.
-    fn attempt(&mut self) -> Option<Result<Roster, Fault>> {
+    fn attempt(&mut self) -> Option<Result<Gathering, Fault>> {
         let addresses = match place::addresses(self.meeting, &self.me.network) {
             Ok(addresses) => addresses,
             Err(how) => {
@@ -59,14 +61,19 @@ impl Visit<'_> {
             let patience = left.clamp(Duration::from_millis(10), Duration::from_secs(1));
             match TcpStream::connect_timeout(&address, patience).and_then(Frames::new) {
                 Ok(mut frames) => {
-                    let outcome = self.talk(&mut frames);
-                    if outcome.is_some() {
-                        return outcome;
+                    if let Some(outcome) = self.talk(&mut frames) {
+                        let me = self.meeting.rank;
+                        return Some(outcome.map(|roster| Gathering::of_guest(roster, me, frames)));
                     }
                     let how = frames.ended().unwrap_or("it gave no answer");
                     self.obstacle = format!("{address} answers, but not as rank 0 of this meeting: {how}");
                 }
-                Err(error) => self.obstacle = format!("{address}: {error}"),
+                Err(error) => {
+                    if let Some(fault) = limits::of_files(&error) {
+                        return Some(Err(fault));
+                    }
+                    self.obstacle = format!("{address}: {error}");
+                }
             }
         }
         None

@@ -8,12 +8,13 @@ use weft_collective::Rank;
 
 use super::place::Open;
 use super::{
-    FAULT, HELLO, Hello, MAGIC, MISSING, Meeting, MeetingId, Member, NEWS, PROTOCOL, ROSTER, Roster, missing,
+    FAULT, Gathering, HELLO, Hello, MAGIC, MISSING, Meeting, MeetingId, Member, NEWS, PROTOCOL, ROSTER,
+    Roster, missing,
 };
-use crate::Fault;
 use crate::frames::{Frames, readable, wait_for};
 use crate::majority::odd_one;
 use crate::wire::{NUMBER, Put, RANKS, VERSION};
+use crate::{Fault, limits};
 
 /// Who connects and does not say within this time who he is, is sent away.
 const INTRODUCTION: Duration = Duration::from_secs(5);
@@ -23,7 +24,7 @@ const SETTLING: Duration = Duration::from_secs(1);
 const CALLERS: usize = 256;
 
 /// Waits for all, compares them, and tells everyone what came of it.
-pub(super) fn host(meeting: &Meeting, me: Member) -> Result<Roster, Fault> {
+pub(super) fn host(meeting: &Meeting, me: Member) -> Result<Gathering, Fault> {
     let open = Open::new(meeting, &me)?;
     let mut desk = Desk { meeting, open, me, callers: Vec::new(), guests: Vec::new() };
     let outcome = desk.receive();
@@ -39,7 +40,8 @@ pub(super) fn host(meeting: &Meeting, me: Member) -> Result<Roster, Fault> {
         }
     };
     desk.tell(kind, &body);
-    outcome
+    let guests = desk.guests.into_iter().map(|(frames, hello)| (hello.rank, frames)).collect();
+    outcome.map(|roster| Gathering::of_host(roster, guests))
 }
 
 struct Desk<'a> {
@@ -55,7 +57,7 @@ impl Desk<'_> {
         let start = Instant::now();
         let (mut news, mut settled) = (start + NEWS, None);
         loop {
-            self.admit();
+            self.admit()?;
             let now = Instant::now();
             let missing_ranks = self.missing();
             if let Err(fault) = self.compare() {
@@ -85,8 +87,15 @@ impl Desk<'_> {
     }
 
     /// Lets in who has connected, and makes guests of those who have introduced themselves.
-    fn admit(&mut self) {
-        while let Ok((stream, _)) = self.open.listener.accept() {
+    fn admit(&mut self) -> Result<(), Fault> {
+        loop {
+            let stream = match self.open.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) => match limits::of_files(&error) {
+                    Some(fault) => return Err(fault),
+                    None => break,
+                },
+            };
             if self.callers.len() < CALLERS
                 && let Ok(frames) = Frames::new(stream)
             {
@@ -106,6 +115,7 @@ impl Desk<'_> {
             frames.flush();
             frames.ended().is_none()
         });
+        Ok(())
     }
 
     fn missing(&self) -> Vec<Rank> {

@@ -2,6 +2,7 @@
 //!
 //! Rank 0 listens, the others come and tell who they are, and everyone gets the [`Roster`] or the same [`Fault`].
 
+mod exchange;
 mod guest;
 mod host;
 mod member;
@@ -9,6 +10,7 @@ mod place;
 
 use std::time::Duration;
 
+pub(crate) use exchange::Gathering;
 pub use member::{Endpoint, MeetingId, Member, Roster};
 pub use place::Place;
 pub(crate) use place::listen_anywhere;
@@ -19,14 +21,16 @@ use crate::wire::{Put, Reader};
 
 /// What every connection to rank 0 begins with.
 const MAGIC: &[u8; 8] = b"WEFTMEET";
-/// What is said after that, and how. The first five numbers of a [`Hello`] are the same in all protocols.
-const PROTOCOL: u32 = 1;
+/// What is said after that, and how. The first five fields of a [`Hello`] are the same in all protocols from 2 on.
+const PROTOCOL: u32 = 2;
 
 /// Frames between rank 0 and the others.
 const HELLO: u8 = 1;
 const ROSTER: u8 = 2;
 const FAULT: u8 = 3;
 const MISSING: u8 = 4;
+const TEXT: u8 = 5;
+const TEXTS: u8 = 6;
 
 /// How often rank 0 tells those who have come who has not.
 const NEWS: Duration = Duration::from_millis(300);
@@ -64,6 +68,11 @@ impl Meeting {
 /// names all that are missing), with [`Fault::Differs`] if one has another version or number of ranks or a number that
 /// is taken.
 pub fn meet(meeting: &Meeting, endpoints: Vec<Endpoint>, text: &str) -> Result<Roster, Fault> {
+    gather(meeting, endpoints, text).map(|gathering| gathering.roster().clone())
+}
+
+/// As [`meet`], and stays together for more to be told.
+pub(crate) fn gather(meeting: &Meeting, endpoints: Vec<Endpoint>, text: &str) -> Result<Gathering, Fault> {
     if meeting.rank.get() >= meeting.ranks {
         let how = format!("there are {} ranks, counted from 0", meeting.ranks);
         return Err(Fault::Lacking { what: "a place for this rank", how });
@@ -91,6 +100,7 @@ struct Hello {
     rank: Rank,
     ranks: u32,
     id: MeetingId,
+    version: String,
     /// Absent where the protocol is another one.
     member: Option<Member>,
 }
@@ -102,6 +112,7 @@ impl Hello {
         out.put_u32(meeting.rank.get());
         out.put_u32(meeting.ranks);
         out.put_u64(meeting.id.0);
+        out.put_text(&meeting.version);
         me.put(&mut out);
         out
     }
@@ -110,14 +121,16 @@ impl Hello {
         let mut from = Reader(body);
         let (protocol, rank, ranks) = (from.u32()?, from.rank()?, from.u32()?);
         let id = MeetingId(from.u64()?);
+        let version = from.text();
         let member = if protocol == PROTOCOL { Some(Member::read(&mut from)?) } else { None };
-        Some(Self { protocol, rank, ranks, id, member })
+        let version = version.unwrap_or_else(|| "an older version".to_owned());
+        Some(Self { protocol, rank, ranks, id, version, member })
     }
 
     fn version(&self) -> String {
-        match &self.member {
-            Some(member) => member.version.clone(),
-            None => format!("protocol {}", self.protocol),
+        match self.protocol {
+            PROTOCOL => self.version.clone(),
+            other => format!("{} with protocol {other} in place of {PROTOCOL}", self.version),
         }
     }
 }

@@ -20,7 +20,10 @@ impl Either {
                 None => "shared memory".to_owned(),
                 Some(why) => format!("shared memory; large messages are copied twice: {why}"),
             },
-            Self::Tcp(_) => "TCP".to_owned(),
+            Self::Tcp(tcp) => match tcp.instead() {
+                None => "TCP".to_owned(),
+                Some(why) => format!("TCP, since {why}"),
+            },
         }
     }
 }

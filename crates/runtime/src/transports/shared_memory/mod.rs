@@ -25,6 +25,7 @@ mod wait;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::{FallocateFlags, fallocate};
 use weft_collective::Rank;
 
 use board::{Board, State};
@@ -172,8 +173,13 @@ impl SharedMemory {
             let how = format!("there are {} ranks", layout.ranks);
             return Err(Fault::Unreachable { rank: port.peer, how });
         }
-        Mapping::new(&*self.region.file, layout.stream(port.channel, from, to), layout.stream_bytes(), false)
-            .map_err(|error| lacking("mapping a stream", error))
+        let (file, bytes) = (&*self.region.file, layout.stream_bytes());
+        let offset = layout.stream(port.channel, from, to);
+        // Here a lack of memory is an error; where memory is first used, it would end the process.
+        fallocate(file, FallocateFlags::KEEP_SIZE, offset, bytes as u64)
+            .map_err(std::io::Error::from)
+            .and_then(|()| Mapping::new(file, offset, bytes, false))
+            .map_err(|error| lacking(&format!("{bytes} bytes for a stream with rank {}", port.peer), error))
     }
 
     #[cold]

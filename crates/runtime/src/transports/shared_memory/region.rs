@@ -27,9 +27,24 @@ pub struct Region {
     pub(super) layout: Layout,
 }
 
+/// What else a file is.
+fn not_ours(magic: u64) -> String {
+    let (weft, version) = (magic >> 32, magic & 0xffff_ffff);
+    if weft == OURS >> 32 {
+        format!(
+            "the file is a region of layout {version}, and this version of Weftwork has layout {}",
+            OURS & 0xffff_ffff
+        )
+    } else {
+        "the file is no region of Weftwork".to_owned()
+    }
+}
+
 /// This machine has not what shared memory needs.
 pub(super) fn lacking(tried: &str, error: impl Into<io::Error>) -> Fault {
-    Fault::Lacking { what: "shared memory", how: format!("{tried}: {}", error.into()) }
+    let error = error.into();
+    let help = crate::limits::of_memory(&error);
+    Fault::Lacking { what: "shared memory", how: format!("{tried}: {error}{help}") }
 }
 
 impl Region {
@@ -54,8 +69,9 @@ impl Region {
         // Nobody can cut it short, which would end those who map it.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)
             .map_err(|error| lacking("sealing the shared file", error))?;
-        fallocate(&file, FallocateFlags::empty(), 0, layout.blocks() as u64)
-            .map_err(|error| lacking("memory for the blocks of all ranks", error))?;
+        fallocate(&file, FallocateFlags::empty(), 0, layout.blocks() as u64).map_err(|error| {
+            lacking(&format!("{} bytes for what {ranks} ranks tell each other", layout.blocks()), error)
+        })?;
         let first = Mapping::new(&file, 0, PAGE, false).map_err(|error| lacking("mmap", error))?;
         first.word(RANKS).store(ranks as u64, Release);
         first.word(RING).store(ring as u64, Release);
@@ -98,7 +114,7 @@ impl Region {
         }
         let first = Mapping::new(&file, 0, PAGE, false).map_err(|error| lacking("mmap", error))?;
         if first.word(MAGIC).load(Acquire) != OURS {
-            return Err(refused("the file is no region of this version of Weftwork"));
+            return Err(refused(&not_ours(first.word(MAGIC).load(Acquire))));
         }
         let number = |at| usize::try_from(first.word(at).load(Acquire)).unwrap_or(0);
         let (ranks, ring) = (number(RANKS), number(RING));
@@ -110,6 +126,14 @@ impl Region {
             return Err(refused("the file is a damaged region"));
         }
         Ok(Self { file: Arc::new(file), layout })
+    }
+
+    /// The same, if this process can map it: the limit of its address space may be too low.
+    pub(crate) fn tried(self) -> Result<Self, Fault> {
+        let bytes = self.layout.blocks();
+        Mapping::new(&*self.file, 0, bytes, false)
+            .map_err(|error| lacking(&format!("mapping {bytes} bytes"), error))?;
+        Ok(self)
     }
 
     /// How many ranks it is for.

@@ -14,9 +14,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_
 use super::candidates::{Candidate, candidates};
 use super::notes::{self, Note};
 use super::reception::{Arrival, Opening, Reception};
-use crate::Fault;
 use crate::frames::{Frames, readable, wait_for};
 use crate::rendezvous::{Member, Roster};
+use crate::{Fault, limits};
 
 /// How long one address may take at first; twice as long in each further round.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -72,6 +72,10 @@ pub(super) fn connect_all(
             }
             _ => true,
         });
+        let lacking = attempts.iter_mut().find_map(|attempt| attempt.lacking.take());
+        if let Some(fault) = reception.lacking.take().or(lacking) {
+            break Err(fault);
+        }
         if let Some(fault) = links.iter_mut().flatten().find_map(told) {
             break Err(fault);
         }
@@ -130,6 +134,8 @@ struct Attempt {
     round: u32,
     present: Option<Trial>,
     not_before: Instant,
+    /// What this process itself has too little of.
+    lacking: Option<Fault>,
 }
 
 struct Trial {
@@ -147,7 +153,8 @@ impl Attempt {
         let outcomes = candidates.iter().map(|_| "not tried".to_owned()).collect();
         let label = format!("rank {} ({})", peer.rank, peer.label());
         let not_before = Instant::now();
-        Self { opening, label, candidates, outcomes, index: 0, round: 0, present: None, not_before }
+        let (present, lacking) = (None, None);
+        Self { opening, label, candidates, outcomes, index: 0, round: 0, present, not_before, lacking }
     }
 
     /// Goes on as far as it can without waiting.
@@ -161,6 +168,7 @@ impl Attempt {
                 match begin(candidate.endpoint.address, candidate.from.as_ref().map(|own| own.address.ip())) {
                     Ok(stream) => Trial { stream, opened: false, answer: Vec::new(), since: now },
                     Err(error) => {
+                        self.lacking = limits::of_files(&error);
                         self.fail(error.to_string());
                         return None;
                     }

@@ -83,12 +83,23 @@ pub struct Tcp {
     generation: u32,
     last_lost: Lost,
     pulse: Option<Pulse>,
+    /// Why these ranks do not share memory, where they could be expected to.
+    instead: Option<String>,
 }
 
 impl Tcp {
     /// How each peer is reached, and why so: a line per peer.
     pub fn reasons(&self) -> &[String] {
         &self.reasons
+    }
+
+    /// Why the ranks use TCP though they are on one host, where that was not asked for.
+    pub fn instead(&self) -> Option<&str> {
+        self.instead.as_deref()
+    }
+
+    pub(crate) fn set_instead(&mut self, instead: Option<String>) {
+        self.instead = instead;
     }
 
     /// Which rank this is.

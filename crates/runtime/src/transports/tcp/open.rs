@@ -15,7 +15,7 @@ use super::{Tcp, TcpSettings, interfaces, links};
 use crate::agreement::Lost;
 use crate::frames::wait_for;
 use crate::rendezvous::{Endpoint, Roster};
-use crate::{Fault, Port};
+use crate::{Fault, Port, limits};
 
 /// Sockets on which the other ranks can reach this one; opened before the meeting, so that their addresses can be told.
 #[derive(Debug)]
@@ -106,6 +106,7 @@ impl Tcp {
             generation: 0,
             last_lost: Lost::new(),
             pulse: None,
+            instead: None,
         };
         tcp.start_pulse();
         for arrival in early {
@@ -135,13 +136,16 @@ impl Tcp {
             };
             let stream = self.dial(to, from, opening).map_err(|error| {
                 let how = format!("{to} took no further connection: {error}");
-                self.ended(port.peer, &how)
+                limits::of_files(&error).unwrap_or_else(|| self.ended(port.peer, &how))
             });
             let stream = stream.map_err(|fault| self.give_up(fault))?;
             self.install(port, stream);
         }
         for arrival in self.reception.admit(self.id, self.rank) {
             self.welcome(arrival);
+        }
+        if let Some(fault) = self.reception.lacking.take() {
+            return Err(self.give_up(fault));
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use weft_collective::Rank;
 
 use crate::frames::readable;
 use crate::wire::{Put, Reader};
+use crate::{Fault, limits};
 
 const MAGIC: &[u8; 8] = b"WEFTLINK";
 const ANSWER: &[u8; 8] = b"WEFTBACK";
@@ -94,6 +95,8 @@ fn read_up_to(stream: &mut TcpStream, bytes: &mut Vec<u8>, wanted: usize) -> Res
 pub(super) struct Reception {
     listeners: Vec<TcpListener>,
     callers: Vec<Caller>,
+    /// Why nobody more can be let in.
+    pub lacking: Option<Fault>,
 }
 
 #[derive(Debug)]
@@ -115,13 +118,20 @@ pub(super) struct Arrival {
 impl Reception {
     /// At these, which must not block.
     pub(super) fn new(listeners: Vec<TcpListener>) -> Self {
-        Self { listeners, callers: Vec::new() }
+        Self { listeners, callers: Vec::new(), lacking: None }
     }
 
     /// Lets in who has come. Strangers are sent away without an answer.
     pub(super) fn admit(&mut self, id: u64, me: Rank) -> Vec<Arrival> {
         for listener in &self.listeners {
-            while let Ok((stream, from)) = listener.accept() {
+            loop {
+                let (stream, from) = match listener.accept() {
+                    Ok(caller) => caller,
+                    Err(error) => {
+                        self.lacking = limits::of_files(&error).or(self.lacking.take());
+                        break;
+                    }
+                };
                 if self.callers.len() < CALLERS && stream.set_nonblocking(true).is_ok() {
                     let said = Vec::with_capacity(OPENING_BYTES);
                     self.callers.push(Caller { stream, from, said, since: Instant::now() });
