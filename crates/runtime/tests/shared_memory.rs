@@ -211,6 +211,37 @@ fn receive(transport: &mut SharedMemory, from: Port, length: usize) -> Result<Ve
     Ok(bytes)
 }
 
+/// Processor time that this thread has had.
+fn processor_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(text.split_ascii_whitespace().next().unwrap().parse().unwrap())
+}
+
+/// Two ranks that have a processor each if the machine has two, and eight that probably have not.
+#[test]
+fn who_waits_for_long_takes_no_processor_time() {
+    for ranks in [2, 8] {
+        let region = SharedMemory::create(ranks, &Settings::default()).unwrap();
+        threads(ranks, |me| {
+            let mut transport =
+                SharedMemory::join(&region, rank(me), DEADLINE, &Settings::default()).unwrap();
+            if me == 0 {
+                thread::sleep(Duration::from_millis(200));
+                (1..ranks).for_each(|peer| send(&mut transport, port(peer, 0), &[5; 8]).unwrap());
+                return;
+            }
+            let (begun, before) = (Instant::now(), processor_time());
+            assert_eq!(receive(&mut transport, port(0, 0), 8), Ok(vec![5; 8]));
+            let (waited, used) = (begun.elapsed(), processor_time() - before);
+            // Others may have come late; of what was waited, the first 0.3 ms are yielded, and the rest slept.
+            assert!(
+                waited < Duration::from_millis(100) || used < Duration::from_millis(5),
+                "{used:?} of {waited:?}"
+            );
+        });
+    }
+}
+
 #[test]
 fn empty_messages_come_one_by_one() {
     let region = SharedMemory::create(2, &Settings::default()).unwrap();

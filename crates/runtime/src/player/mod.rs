@@ -2,7 +2,7 @@
 
 mod memory;
 
-use crate::reduce::{accumulate, combine};
+use crate::reduce::{STREAMED_SUM_BYTES, accumulate, combine, combine_streamed};
 use crate::script::{Action, Kind, Run, Script};
 use crate::{Element, Fault, Port, Ports, Reduction};
 
@@ -258,6 +258,8 @@ impl<P: Ports> Act<'_, '_, P> {
                 match &mut pair {
                     Pair::Same(sum) => accumulate(element, reduction, part, &mut sum[range]),
                     Pair::Apart(local, sum) => {
+                        let combine =
+                            if extent.length < STREAMED_SUM_BYTES { combine } else { combine_streamed };
                         combine(element, reduction, &local[range.clone()], part, &mut sum[range]);
                     }
                 }

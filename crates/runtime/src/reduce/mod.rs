@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use format::{Buffers, Float16, Float16Brain, Itself};
 use level::{Kernel, Level, Path};
 use number::{Arithmetic, Bits, Max, Min, Operation, Ordered, Product, Sum};
-use stream::Stream;
+use stream::{LINE, Stream};
 
 use crate::{Element, Reduction};
 
@@ -40,6 +40,43 @@ pub fn accumulate(element: Element, reduction: Reduction, received: &[u8], into:
     on(Path::best(), element, Accumulate { reduction, received, into });
 }
 
+/// As [`combine`], past the caches: for results that are larger than these, so that what they overwrite is not read.
+pub(crate) fn combine_streamed(
+    element: Element,
+    reduction: Reduction,
+    local: &[u8],
+    received: &[u8],
+    into: &mut [u8],
+) {
+    // As many bytes as begin before a line, if those are whole elements.
+    let before = into.as_ptr().align_offset(LINE).min(into.len());
+    let before = if before.is_multiple_of(element.size_bytes()) { before } else { 0 };
+    let ((local_head, local), (received_head, received), (head, into)) =
+        (local.split_at(before), received.split_at(before), into.split_at_mut(before));
+    combine(element, reduction, local_head, received_head, head);
+    let (mut block, mut stream) = ([0; BLOCK_BYTES], Stream::new());
+    let parts = local.chunks(BLOCK_BYTES).zip(received.chunks(BLOCK_BYTES)).zip(into.chunks_mut(BLOCK_BYTES));
+    for ((local, received), into) in parts {
+        let block = &mut block[..into.len()];
+        combine(element, reduction, local, received, block);
+        stream.copy(block, into);
+    }
+}
+
+/// What is combined before it is streamed: stays in the first cache, a multiple of every element.
+const BLOCK_BYTES: usize = 4096;
+
+/// From so many bytes on sums go past the caches; of fewer, others that read them next find some there.
+pub(crate) const STREAMED_SUM_BYTES: usize = 16 << 20;
+
+/// From so many bytes on what is only received, and is not sent on, goes past the caches.
+pub(crate) const STREAMED_COPY_BYTES: usize = 4 << 20;
+
+/// Copies past the caches.
+pub(crate) fn copy_streamed(from: &[u8], into: &mut [u8]) {
+    Stream::new().copy(from, into);
+}
+
 /// Divides sums by the number of ranks, as [`Reduction::Average`] asks at the end: floats round to nearest even,
 /// integers towards zero. No ranks count as one.
 pub fn divide(element: Element, ranks: u32, sums: &mut [u8]) {
@@ -49,7 +86,7 @@ pub fn divide(element: Element, ranks: u32, sums: &mut [u8]) {
 /// Copies; both have the same length. Past the caches where that is faster.
 pub fn copy(from: &[u8], into: &mut [u8]) {
     debug_assert!(from.len() == into.len(), "buffers differ in length");
-    if STREAMED_COPY_BYTES.contains(&into.len()) {
+    if STREAMED_WHOLE_BYTES.contains(&into.len()) {
         return Stream::new().copy(from, into);
     }
     let length = from.len().min(into.len());
@@ -57,7 +94,7 @@ pub fn copy(from: &[u8], into: &mut [u8]) {
 }
 
 /// What is smaller stays in the caches of those who read it next; what is larger, the C library streams by itself, and better.
-const STREAMED_COPY_BYTES: std::ops::Range<usize> = 16 << 20..128 << 20;
+const STREAMED_WHOLE_BYTES: std::ops::Range<usize> = 16 << 20..128 << 20;
 
 /// What is done to buffers of any format, of which some have another one to compare by.
 trait Task {

@@ -5,7 +5,7 @@
 use std::arch::x86_64::{__m128i, _mm_sfence, _mm_stream_si128};
 
 /// Bytes of a line of the cache. A line that is not written whole and at once costs more than it saves.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Stores past the caches where the processor can. Once this is dropped, other processors see what was stored before
 /// anything that is stored later.

@@ -340,9 +340,27 @@ fn every_tie_between_halves_goes_to_the_even_one() {
 }
 
 #[test]
+fn results_that_are_streamed_are_the_same() {
+    for (element, bytes) in
+        [(Element::F32, 40_000), (Element::F16, 40_002), (Element::I64, 8), (Element::U8, 12_289)]
+    {
+        for shift in [0, 8, 3] {
+            let local: Vec<u8> = (0..bytes).map(|at| (at * 7 % 120) as u8).collect();
+            let received: Vec<u8> = (0..bytes).map(|at| (at * 11 % 100) as u8).collect();
+            let (mut right, mut streamed) = (vec![0; bytes], vec![0; bytes + shift + 1]);
+            combine(element, Reduction::Sum, &local, &received, &mut right);
+            combine_streamed(element, Reduction::Sum, &local, &received, &mut streamed[shift..shift + bytes]);
+            assert_eq!(streamed[shift..shift + bytes], right, "{element:?}, {shift}");
+            assert_eq!(streamed[shift + bytes], 0);
+        }
+    }
+}
+
+#[test]
 fn copies_of_all_sizes_are_whole() {
-    let from: Vec<u8> = (0..STREAMED_COPY_BYTES.start as u32 + 99).map(|index| (index % 251) as u8).collect();
-    for length in [0, 99, STREAMED_COPY_BYTES.start + 99] {
+    let from: Vec<u8> =
+        (0..STREAMED_WHOLE_BYTES.start as u32 + 99).map(|index| (index % 251) as u8).collect();
+    for length in [0, 99, STREAMED_WHOLE_BYTES.start + 99] {
         let mut into = vec![0; length + 3];
         copy(&from[..length], &mut into[3..]);
         assert!(into[3..] == from[..length] && into[..3] == [0; 3], "{length} bytes");

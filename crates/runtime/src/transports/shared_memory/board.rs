@@ -17,6 +17,8 @@ const PROCESS: usize = 4;
 const START: usize = 8;
 const PROBE: usize = 16;
 const BELL: usize = 64;
+/// The processor on which the rank was last seen, plus one; in a line that nobody reads who need not wait.
+const PROCESSOR: usize = 128;
 const WAITS: usize = 192;
 const CALLS: usize = 512;
 const CALL_BYTES: usize = 608;
@@ -116,6 +118,16 @@ impl Board {
                 (0..64).filter(|bit| may_use(word * 64 + bit)).fold(0, |bits, bit| bits | 1_u64 << bit);
             self.memory.word(self.at(rank, PROCESSORS + word * 8)).store(bits, Relaxed);
         }
+    }
+
+    /// Says on which processor a rank runs.
+    pub(super) fn set_processor(&self, rank: usize, processor: u32) {
+        self.memory.half(self.at(rank, PROCESSOR)).store(processor.wrapping_add(1), Relaxed);
+    }
+
+    /// On which processor a rank ran when it last said so.
+    pub(super) fn processor(&self, rank: usize) -> Option<u32> {
+        self.memory.half(self.at(rank, PROCESSOR)).load(Relaxed).checked_sub(1)
     }
 
     /// How many processors all ranks together may use.

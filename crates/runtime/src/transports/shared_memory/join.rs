@@ -15,8 +15,9 @@ use super::wait::Stall;
 use super::{Region, Settings, SharedMemory, name};
 use crate::Fault;
 
-/// Rounds of waiting before others get the processor, where there is one for each rank.
-const SPINS: u32 = 2000;
+/// Rounds of waiting before others get the processor, where there is one for each rank: some tens of microseconds, by
+/// which a rank is late that lost its processor.
+const SPINS: u32 = 400;
 
 impl SharedMemory {
     /// Joins a group as one of its ranks and waits for all others, until the deadline at most; it holds for all later
@@ -76,7 +77,9 @@ impl SharedMemory {
             tag: 0,
             beats: 0,
             stall: Stall::default(),
+            spins_most: if layout.ranks <= processors { SPINS } else { 0 },
             spins: if layout.ranks <= processors { SPINS } else { 0 },
+            processor: u32::MAX,
             staged,
             fault: None,
         })

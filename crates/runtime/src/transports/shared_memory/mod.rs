@@ -38,8 +38,9 @@ pub(crate) use mapping::prefer_large_pages;
 use outbound::{Outbound, Way};
 pub use region::Region;
 use region::lacking;
-use wait::Stall;
+use wait::{LOOKS_BESIDE, Stall};
 
+use crate::reduce::{STREAMED_COPY_BYTES, copy_streamed};
 use crate::{Announced, Buffer, Fault, Port, Ports, Transport};
 
 /// How streams go. The same for all ranks, but for the last.
@@ -51,7 +52,8 @@ pub struct Settings {
     pub part_bytes: usize,
     /// From this length on the receiver reads a piece from the sender's memory itself, if it may.
     pub direct_from_bytes: usize,
-    /// Longer pieces are copied by the ring after all: beyond the caches, what the ring holds of them is still in one.
+    /// Longer pieces are copied by the ring after all, unless they lie in large pages: to find so many small ones takes
+    /// the system longer than a second copy.
     pub direct_up_to_bytes: usize,
     /// Read from another process at a time: what stays in the cache until it is taken.
     pub direct_part_bytes: usize,
@@ -79,8 +81,9 @@ impl Default for Settings {
 
 impl Settings {
     /// Whether the rest of a piece is left for the receiver to read, if it may.
-    fn reads_directly(&self, piece: usize, rest: usize) -> bool {
-        rest >= self.direct_from_bytes && piece <= self.direct_up_to_bytes
+    fn reads_directly(&self, piece: &[u8], rest: usize) -> bool {
+        rest >= self.direct_from_bytes
+            && (piece.len() <= self.direct_up_to_bytes || system::lies_in_large_pages(piece))
     }
 }
 
@@ -103,8 +106,12 @@ pub struct SharedMemory {
     tag: u64,
     beats: u64,
     stall: Stall,
-    /// Rounds of waiting before others get the processor.
+    /// Rounds of waiting before others get the processor: at most, and as long as nobody that is waited for is on the
+    /// same one.
+    spins_most: u32,
     spins: u32,
+    /// The processor that this rank was last seen on.
+    processor: u32,
     /// Why some messages are copied twice.
     staged: Option<String>,
     fault: Option<Fault>,
@@ -281,7 +288,7 @@ impl Ports for SharedMemory {
             let place = if rest.len() >= settings.registered_from_bytes { registry.find(rest) } else { None };
             match place {
                 Some(place) => Way::Registered(place),
-                None if direct && settings.reads_directly(piece.len(), rest.len()) => Way::Direct,
+                None if direct && settings.reads_directly(piece, rest.len()) => Way::Direct,
                 None => Way::Staged(settings.part_bytes),
             }
         });
@@ -341,9 +348,12 @@ impl Ports for SharedMemory {
             }
         }
         let (want, mut at) = (into.len(), 0);
+        let streams = want >= STREAMED_COPY_BYTES;
         self.pull(port, want, unit, end, |part| {
-            if let Some(place) = into.get_mut(at..at + part.len()) {
-                place.copy_from_slice(part);
+            match into.get_mut(at..at + part.len()) {
+                Some(place) if streams => copy_streamed(part, place),
+                Some(place) => place.copy_from_slice(part),
+                None => {}
             }
             at += part.len();
         })
@@ -369,6 +379,9 @@ impl Transport for SharedMemory {
     fn wait(&mut self, rounds: u32, on: &[Port]) -> Result<(), Fault> {
         if rounds < self.spins {
             self.stall.end();
+            if rounds == LOOKS_BESIDE {
+                self.look_beside(on);
+            }
             std::hint::spin_loop();
             return Ok(());
         }

@@ -2,12 +2,15 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-use rustix::fs::Timespec;
+use rustix::fs::{Mode, OFlags, Timespec, open};
 use rustix::process::{Pid, test_kill_process};
 use rustix::thread::futex;
+
+use super::layout::HUGE;
 
 /// The present moment.
 #[expect(clippy::disallowed_methods, reason = "a transport has deadlines")]
@@ -78,6 +81,56 @@ pub(super) fn read_memory(pid: u32, address: u64, into: &mut [u8]) -> io::Result
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
+/// Whether memory of this process lies in large pages, judged by the one in its middle. Not known before Linux 6.7.
+pub(super) fn lies_in_large_pages(bytes: &[u8]) -> bool {
+    /// `struct pm_scan_arg` of `linux/fs.h`, all fields of 64 bits.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Scan {
+        size: u64,
+        flags: u64,
+        start: u64,
+        end: u64,
+        walk_end: u64,
+        regions: u64,
+        region_count: u64,
+        pages_most: u64,
+        inverted: u64,
+        mask: u64,
+        any_of: u64,
+        wanted: u64,
+    }
+    /// `PAGEMAP_SCAN`: `_IOWR('f', 16, struct pm_scan_arg)`.
+    const REQUEST: u64 = 3 << 30 | (size_of::<Scan>() as u64) << 16 | (b'f' as u64) << 8 | 16;
+    const IS_HUGE: u64 = 1 << 6;
+    let middle = (bytes.as_ptr().addr() + bytes.len() / 2) & !(HUGE - 1);
+    if middle < bytes.as_ptr().addr() || bytes.len() < 2 * HUGE {
+        return false;
+    }
+    let Ok(file) = open("/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else {
+        return false;
+    };
+    let mut region = [0_u64; 3];
+    let mut scan = Scan {
+        size: size_of::<Scan>() as u64,
+        start: middle as u64,
+        end: (middle + HUGE) as u64,
+        regions: region.as_mut_ptr().expose_provenance() as u64,
+        region_count: 1,
+        mask: IS_HUGE,
+        wanted: IS_HUGE,
+        ..Scan::default()
+    };
+    // SAFETY: the request reads and writes `scan`, and writes to one `region` of three numbers; both live here.
+    let found = unsafe { libc::ioctl(file.as_raw_fd(), REQUEST, &raw mut scan) };
+    found > 0
+}
+
+/// The processor on which this thread runs just now.
+pub(super) fn processor() -> u32 {
+    u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(u32::MAX - 1)
+}
+
 /// Whether this thread may use the processor of that number.
 pub(super) fn may_use() -> impl Fn(usize) -> bool {
     let set = rustix::thread::sched_getaffinity(None).ok();
@@ -94,4 +147,19 @@ pub(super) fn quota() -> Option<usize> {
         std::thread::available_parallelism(),
     );
     granted.ok().map(usize::from).filter(|granted| *granted < all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_pages_are_not_large() {
+        // Asked for nothing, the system gives an eight of a large page small ones; it may refuse to tell.
+        assert!(!lies_in_large_pages(&[1; HUGE / 8]));
+        let mut large = vec![0_u8; 8 * HUGE];
+        super::super::prefer_large_pages(&mut large);
+        large.fill(1);
+        println!("in large pages: {}", lies_in_large_pages(&large));
+    }
 }

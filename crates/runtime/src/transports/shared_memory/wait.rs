@@ -9,6 +9,9 @@ use crate::{Fault, Port};
 
 /// From this time on who waits sleeps: about what going to sleep and being woken costs others at worst.
 const YIELDS: Duration = Duration::from_micros(300);
+/// The round of a wait in which it is looked whether who is waited for can run: a few microseconds, within which most
+/// messages come.
+pub(super) const LOOKS_BESIDE: u32 = 50;
 /// A sleeper looks around so often at least.
 const LOOKS: Duration = Duration::from_millis(50);
 
@@ -48,6 +51,9 @@ impl SharedMemory {
         self.stall.rounds = rounds;
         self.count_time();
         if self.stall.waited < YIELDS {
+            if self.spins_most > 0 {
+                self.look_beside(on);
+            }
             rustix::thread::sched_yield();
             return Ok(());
         }
@@ -61,6 +67,19 @@ impl SharedMemory {
         self.board.sleep(self.rank, self.interval(), || self.is_ready(on));
         self.count_time();
         self.look_around(on)
+    }
+
+    /// Tells on which processor this rank is, and stops spinning where one that it waits for is on the same: the system
+    /// does not part them while others use all processors, and while one spins the other cannot run.
+    #[cold]
+    pub(super) fn look_beside(&mut self, on: &[Port]) {
+        let here = system::processor();
+        if here != self.processor {
+            self.processor = here;
+            self.board.set_processor(self.rank, here);
+        }
+        let beside = on.iter().any(|port| self.board.processor(port.peer.index()) == Some(here));
+        self.spins = if beside { 0 } else { self.spins_most };
     }
 
     /// How long a sleep is at most.
