@@ -14,6 +14,8 @@ enum Act {
         path: usize,
         bytes: u64,
     },
+    /// Many at once, by path and bytes.
+    Wave(Vec<(usize, u64)>),
     Cancel(usize),
     Reroute {
         flow: usize,
@@ -57,6 +59,25 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (0..20_000_000_u64).prop_map(Act::Run),
         4 => Just(Act::Advance),
     ]
+}
+
+/// So many flows at once that all is solved from scratch; of few sizes, so that groups of them end together.
+fn wave() -> impl Strategy<Value = Act> {
+    let bytes =
+        prop_oneof![12 => Just(1_000_000), 3 => Just(2_000_000), 2 => Just(3_000_000), 1 => 1..5_000_000_u64];
+    prop::collection::vec((0..WAYS, bytes), 34..70).prop_map(Act::Wave)
+}
+
+/// Waves, and now and then something else.
+fn waves(weights: u64) -> impl Strategy<Value = Work> {
+    let act = prop_oneof![
+        3 => wave(),
+        1 => (0..300_usize).prop_map(Act::Cancel),
+        1 => (0..300_usize, 0..WAYS).prop_map(|(flow, path)| Act::Reroute { flow, path }),
+        8 => Just(Act::Advance),
+        4 => act(),
+    ];
+    (work(weights), prop::collection::vec(act, 1..30)).prop_map(|(work, acts)| Work { acts, ..work })
 }
 
 fn way(weights: u64) -> impl Strategy<Value = Way> {
@@ -108,11 +129,8 @@ impl Pair {
 
     fn act(&mut self, act: &Act) -> Result<(), TestCaseError> {
         match act {
-            Act::Start { path, bytes } => {
-                let (tag, path) = (self.flows.len() as u64, self.paths[*path]);
-                self.flows.push(self.fast.start(path.0, Bytes::new(*bytes), tag));
-                self.plain.start(path.1, Bytes::new(*bytes), tag);
-            }
+            Act::Start { path, bytes } => self.start(*path, *bytes),
+            Act::Wave(flows) => flows.iter().for_each(|(path, bytes)| self.start(*path, *bytes)),
             Act::Cancel(flow) => {
                 if let Some(id) = self.flows.get(*flow) {
                     near_bytes(self.fast.cancel(*id), self.plain.cancel(*flow))?;
@@ -141,6 +159,12 @@ impl Pair {
             }
         }
         self.compare()
+    }
+
+    fn start(&mut self, path: usize, bytes: u64) {
+        let (tag, path) = (self.flows.len() as u64, self.paths[path]);
+        self.flows.push(self.fast.start(path.0, Bytes::new(bytes), tag));
+        self.plain.start(path.1, Bytes::new(bytes), tag);
     }
 
     /// Both go on to a time; events near its end may be on either side of it, so it is cut a little short.
@@ -239,6 +263,16 @@ proptest! {
 
     #[test]
     fn so_it_does_with_weights(work in work(3)) {
+        play(&work)?;
+    }
+
+    #[test]
+    fn so_it_does_when_many_come_and_go_at_once(work in waves(1)) {
+        play(&work)?;
+    }
+
+    #[test]
+    fn so_it_does_with_weights_when_many_come_and_go_at_once(work in waves(3)) {
         play(&work)?;
     }
 }

@@ -14,7 +14,7 @@ impl Engine {
         self.sharing.solve(self.now);
         let Some(slot) = self.living(flow) else { return 0.0 };
         let record = &self.flows[slot as usize];
-        match record.state {
+        match record.state() {
             State::Free | State::Waiting => 0.0,
             State::Alone => self.rate_alone(record),
             State::Sharing => self.sharing.rate(slot),
@@ -22,7 +22,7 @@ impl Engine {
     }
 
     fn rate_alone(&self, flow: &Flow) -> f64 {
-        let moves = flow.opens <= self.now && flow.bytes > 0.0;
+        let moves = self.opens(flow) <= self.now && flow.bytes > 0.0;
         if moves { SECOND / self.paths.get(flow.path as usize).per_byte } else { 0.0 }
     }
 
@@ -38,7 +38,7 @@ impl Engine {
 
     fn left(&self, slot: u32) -> f64 {
         let flow = &self.flows[slot as usize];
-        match flow.state {
+        match flow.state() {
             State::Free => 0.0,
             State::Alone => flow.bytes - self.moved_alone(flow),
             State::Waiting => flow.bytes,
@@ -56,7 +56,8 @@ impl Engine {
         }
         let flow = &self.flows[(claim & !ALONE) as usize];
         let path = self.paths.get(flow.path as usize);
-        let weight = self.paths.uses(path).find(|part| part.0 == pool).map_or(0.0, |part| part.1);
+        let weight =
+            self.sharing.lists.weighted(path.list).find(|part| part.0 == pool).map_or(0.0, |part| part.1);
         weight * self.rate_alone(flow)
     }
 
@@ -71,7 +72,7 @@ impl Engine {
         let mut carried = vec![0.0; self.pool_of.len()];
         let mut add = |path: usize, bytes: f64| {
             let path = self.paths.get(path);
-            for (pool, weight) in self.paths.uses(path) {
+            for (pool, weight) in self.sharing.lists.weighted(path.list) {
                 carried[self.resource_of[pool as usize] as usize] += bytes * weight;
             }
         };
@@ -80,7 +81,7 @@ impl Engine {
                 add(at, path.carried);
             }
         }
-        for (slot, flow) in (0..).zip(&self.flows).filter(|(_, flow)| flow.state != State::Free) {
+        for (slot, flow) in (0..).zip(&self.flows).filter(|(_, flow)| flow.state() != State::Free) {
             add(flow.path as usize, flow.bytes - self.left(slot));
         }
         carried
@@ -91,7 +92,7 @@ impl Engine {
         self.sharing.solve(self.now);
         let slot = self.living(flow)?;
         let flow = &self.flows[slot as usize];
-        let pool = match flow.state {
+        let pool = match flow.state() {
             State::Free | State::Waiting => None,
             State::Alone => self.narrowest(flow),
             State::Sharing => self.sharing.limit(slot),
@@ -114,22 +115,28 @@ impl Engine {
     pub fn uses(&self, path: PathId) -> Vec<Use> {
         let path = self.paths.get(path.index());
         let resource = |pool: u32| ResourceId::new(self.resource_of[pool as usize] as usize);
-        self.paths.uses(path).map(|(pool, weight)| Use { resource: resource(pool), weight }).collect()
+        self.sharing
+            .lists
+            .weighted(path.list)
+            .map(|(pool, weight)| Use { resource: resource(pool), weight })
+            .collect()
     }
 
     /// How long a flow takes on a path that it shares with no other; `None` where that carries nothing.
     pub fn alone(&self, path: PathId, bytes: Bytes) -> Option<Span> {
         let path = self.paths.get(path.index());
-        let shares = self.paths.uses(path).map(|(pool, weight)| self.sharing.capacity(pool) / weight);
-        let rate = shares.fold(path.cap, f64::min);
+        let uses = self.sharing.lists.weighted(path.list);
+        let shares = uses.map(|(pool, weight)| self.sharing.capacity(pool) / weight);
+        let terms = self.paths.terms(path);
+        let rate = shares.fold(terms.cap, f64::min);
         let moving = bytes.as_f64() * (SECOND / rate);
-        (rate > 0.0).then(|| Span::picoseconds(path.latency.saturating_add(whole(moving))))
+        (rate > 0.0).then(|| Span::picoseconds(terms.latency.saturating_add(whole(moving))))
     }
 
     /// The tags of the flows that wait for capacity: their latency has passed, and they have no rate.
     pub fn stalled(&mut self) -> Vec<Tag> {
         self.sharing.solve(self.now);
-        let sharing = (0..).zip(&self.flows).filter(|(_, flow)| flow.state == State::Sharing);
+        let sharing = (0..).zip(&self.flows).filter(|(_, flow)| flow.state() == State::Sharing);
         let stalled = sharing.filter(|(slot, _)| self.sharing.rate(*slot) <= 0.0);
         stalled.map(|(_, flow)| flow.tag).collect()
     }

@@ -50,33 +50,38 @@ impl Engine {
         let mut entries = std::mem::take(&mut self.entries);
         self.queue.take(&mut entries);
         for entry in &entries {
-            if entry.generation == TIMER {
+            if entry.count == TIMER {
                 events.push(Event { tag: self.timers[entry.place as usize], kind: EventKind::Woke });
                 self.free_timers.push(entry.place);
                 continue;
             }
-            let flow = &self.flows[entry.place as usize];
-            if flow.generation != entry.generation || flow.due != entry.time {
-                continue;
-            }
-            match flow.state {
-                State::Alone => {
-                    let narrowest = self.paths.get(flow.path as usize).narrowest;
-                    let limits = flow.bytes > 0.0 && narrowest != NONE;
-                    self.end(entry.place, limits.then_some(narrowest), events);
-                }
-                State::Waiting => self.open(entry.place),
-                State::Free | State::Sharing => {}
+            for slot in entry.place..entry.place + entry.count {
+                self.take_flow(slot, entry.time, events);
             }
         }
         self.entries = entries;
     }
 
+    fn take_flow(&mut self, slot: u32, time: u64, events: &mut Vec<Event>) {
+        let flow = &self.flows[slot as usize];
+        match flow.state() {
+            State::Alone if flow.time == time => {
+                let narrowest = self.paths.get(flow.path as usize).narrowest;
+                let limits = flow.bytes > 0.0 && narrowest != NONE;
+                self.end(slot, limits.then_some(narrowest), events);
+            }
+            State::Waiting if flow.time == time => self.open(slot),
+            // What the entry announced is out of date.
+            State::Free | State::Sharing | State::Alone | State::Waiting => {}
+        }
+    }
+
     fn take_shared(&mut self, events: &mut Vec<Event>) {
         let mut ended = std::mem::take(&mut self.ended);
         self.sharing.collect(self.now, &mut ended);
+        events.reserve(ended.len());
         for Ended { flow, limit } in &ended {
-            if self.flows[*flow as usize].state == State::Sharing {
+            if self.flows[*flow as usize].state() == State::Sharing {
                 self.end(*flow, (*limit != NONE).then_some(*limit), events);
             }
         }

@@ -8,6 +8,7 @@ mod asked;
 mod dues;
 mod events;
 mod flows;
+mod lists;
 mod numbers;
 mod paths;
 mod queue;
@@ -39,7 +40,8 @@ pub struct Engine {
     /// Changes with each change of a capacity.
     stand: u32,
     flows: Vec<Flow>,
-    free_flows: Vec<u32>,
+    /// One more than the number of the record that was freed last; zero if none is free.
+    free_flow: u32,
     timers: Vec<Tag>,
     free_timers: Vec<u32>,
     queue: Queue,
@@ -75,7 +77,7 @@ impl Engine {
     /// Adds a path. A resource that is named twice counts with the sum of its weights, and one of weight zero not at
     /// all. `cap` bounds each flow by itself.
     pub fn add_path(&mut self, uses: &[Use], latency: Span, cap: Option<Rate>) -> PathId {
-        PathId::new(self.paths.add(uses, &self.pool_of, latency, cap))
+        PathId::new(self.paths.add(uses, &self.pool_of, &mut self.sharing.lists, latency, cap))
     }
 
     /// How many resources there are.
@@ -91,12 +93,9 @@ impl Engine {
     /// Starts a flow now: its latency passes first, in which it shares nothing, then its bytes move. `tag` comes back
     /// with the event of its end.
     pub fn start(&mut self, path: PathId, bytes: Bytes, tag: Tag) -> FlowId {
-        let slot = self.free_flows.pop().unwrap_or_else(|| {
-            self.flows.push(Flow::default());
-            narrow(self.flows.len() - 1)
-        });
+        let slot = self.free_record();
         self.begin(slot, path.index(), bytes.as_f64(), tag);
-        FlowId::new(slot, self.flows[slot as usize].generation)
+        FlowId::new(slot, self.flows[slot as usize].generation())
     }
 
     /// Asks for an event at a time; at once if the time has passed.
@@ -106,7 +105,7 @@ impl Engine {
             narrow(self.timers.len() - 1)
         });
         self.timers[place as usize] = tag;
-        self.queue.push(Entry { time: at.get().max(self.now), place, generation: TIMER });
+        self.queue.push(Entry { time: at.get().max(self.now), place, count: TIMER });
     }
 
     /// Ends a flow before its time and gives the bytes that had not moved; zero if it had ended.
@@ -147,7 +146,7 @@ impl Engine {
 
     fn living(&self, flow: FlowId) -> Option<u32> {
         let record = self.flows.get(flow.index())?;
-        let lives = record.generation == flow.generation() && record.state != State::Free;
+        let lives = record.generation() == flow.generation() && record.state() != State::Free;
         lives.then(|| flow.slot())
     }
 }

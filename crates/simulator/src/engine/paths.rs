@@ -1,57 +1,69 @@
-//! The ways that flows take, in one arena.
+//! The ways that flows take.
 
 use weft_base::{Rate, Span};
 
+use super::lists::Lists;
 use super::numbers::{SECOND, rate_f64};
-use super::sharing::NONE;
+use super::sharing::{NONE, Sharing};
 use super::types::{Use, narrow};
-use super::weights::Weights;
 
 /// A path, with what a flow that has it to itself needs at its start.
 pub(super) struct Path {
-    first: u32,
-    count: u32,
+    /// The pools that it uses.
+    pub list: u32,
     /// The pool that limits a flow that shares nothing; none if that is its cap.
     pub narrowest: u32,
     /// The state of the capacities for which `per_byte` holds.
     stand: u32,
-    pub latency: u64,
+    terms: u32,
     /// How long a byte takes if nothing is shared; infinite if it never arrives.
     pub per_byte: f64,
-    pub cap: f64,
     /// The bytes that flows on it have moved.
     pub carried: f64,
+}
+
+/// What many paths have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    pub latency: u64,
+    pub cap: f64,
 }
 
 #[derive(Default)]
 pub(super) struct Paths {
     records: Vec<Path>,
-    pools: Vec<u32>,
-    weights: Weights,
-    /// Of the path that is being added.
+    terms: Vec<Terms>,
+    /// The uses of the path that is being added.
     parts: Vec<(u32, f64)>,
 }
 
 impl Paths {
     /// Adds a path; `pool_of` gives the pool of each resource.
-    pub fn add(&mut self, uses: &[Use], pool_of: &[u32], latency: Span, cap: Option<Rate>) -> usize {
+    pub fn add(
+        &mut self,
+        uses: &[Use],
+        pool_of: &[u32],
+        lists: &mut Lists,
+        latency: Span,
+        cap: Option<Rate>,
+    ) -> usize {
         merge(uses, pool_of, &mut self.parts);
-        let first = self.pools.len();
-        for (pool, weight) in &self.parts {
-            self.weights.set(self.pools.len(), *weight);
-            self.pools.push(*pool);
-        }
-        self.records.push(Path {
-            first: narrow(first),
-            count: narrow(self.parts.len()),
-            narrowest: NONE,
-            stand: NEVER,
-            latency: latency.get(),
-            per_byte: 0.0,
-            cap: cap.map_or(f64::INFINITY, rate_f64),
-            carried: 0.0,
-        });
+        let list = lists.add(&self.parts);
+        let terms = self.terms_of(latency.get(), cap.map_or(f64::INFINITY, rate_f64));
+        self.records.push(Path { list, narrowest: NONE, stand: NEVER, terms, per_byte: 0.0, carried: 0.0 });
         self.records.len() - 1
+    }
+
+    /// The number of these terms; new ones if those of late are others.
+    fn terms_of(&mut self, latency: u64, cap: f64) -> u32 {
+        let same = |terms: &Terms| terms.latency == latency && terms.cap.to_bits() == cap.to_bits();
+        let of_late = self.terms.len().saturating_sub(FEW);
+        let known = self.terms[of_late..].iter().position(same);
+        let at = known.map_or(self.terms.len(), |offset| of_late + offset);
+        if known.is_none() {
+            self.terms.push(Terms { latency, cap });
+        }
+        narrow(at)
     }
 
     pub fn get(&self, path: usize) -> &Path {
@@ -66,34 +78,31 @@ impl Paths {
         &self.records
     }
 
-    pub fn pools(&self, path: &Path) -> &[u32] {
-        &self.pools[path.first as usize..][..path.count as usize]
-    }
-
-    /// The pools of a path with their weights.
-    pub fn uses(&self, path: &Path) -> impl ExactSizeIterator<Item = (u32, f64)> {
-        let first = path.first as usize;
-        self.pools(path)
-            .iter()
-            .enumerate()
-            .map(move |(offset, pool)| (*pool, self.weights.get(first + offset)))
+    /// Latency and cap of a path.
+    pub fn terms(&self, path: &Path) -> Terms {
+        self.terms[path.terms as usize]
     }
 
     /// Finds what a flow alone gets anew if capacities have changed since; the path.
-    pub fn refreshed(&mut self, path: usize, stand_number: u32, capacity: impl Fn(u32) -> f64) -> &Path {
+    pub fn refreshed(&mut self, path: usize, stand_number: u32, sharing: &Sharing) -> &Path {
         if self.records[path].stand != stand_number {
-            let record = &self.records[path];
-            let (mut rate, mut narrowest) = (record.cap, NONE);
-            for (pool, weight) in self.uses(record) {
-                let share = capacity(pool) / weight;
-                if share < rate {
-                    (rate, narrowest) = (share, pool);
-                }
-            }
-            let record = &mut self.records[path];
-            (record.per_byte, record.narrowest, record.stand) = (SECOND / rate, narrowest, stand_number);
+            self.refresh(path, stand_number, sharing);
         }
         &self.records[path]
+    }
+
+    #[cold]
+    fn refresh(&mut self, path: usize, stand_number: u32, sharing: &Sharing) {
+        let record = &self.records[path];
+        let (mut rate, mut narrowest) = (self.terms(record).cap, NONE);
+        for (pool, weight) in sharing.lists.weighted(record.list) {
+            let share = sharing.capacity(pool) / weight;
+            if share < rate {
+                (rate, narrowest) = (share, pool);
+            }
+        }
+        let record = &mut self.records[path];
+        (record.per_byte, record.narrowest, record.stand) = (SECOND / rate, narrowest, stand_number);
     }
 
     /// No path knows any more what a flow alone gets.
@@ -127,7 +136,7 @@ fn merge(uses: &[Use], pool_of: &[u32], parts: &mut Vec<(u32, f64)>) {
     parts.retain(|part| part.1 > 0.0);
 }
 
-/// Up to so many uses are compared each with each.
+/// Up to so many are compared each with each.
 const FEW: usize = 8;
 
 #[cfg(test)]

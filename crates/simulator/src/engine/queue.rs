@@ -2,16 +2,16 @@
 //! so an entry lies in the bucket of the highest bit in which its time differs from that one, and entries of one time
 //! come out together.
 
-/// What happens: a flow's latency passes or a lone flow ends, or a timer wakes.
+/// What happens: latencies of flows pass or lone flows end, or a timer wakes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub time: u64,
     pub place: u32,
-    /// That of the flow when the entry was made; `TIMER` if it is a timer.
-    pub generation: u32,
+    /// How many flows, of which this is the first place; `TIMER` if it is a timer.
+    pub count: u32,
 }
 
-/// The generation of timers, which no flow ever has.
+/// The count of a timer.
 pub(super) const TIMER: u32 = u32::MAX;
 
 const BUCKETS: usize = 65;
@@ -39,15 +39,26 @@ impl Queue {
 
     pub fn push(&mut self, entry: Entry) {
         self.earliest = self.earliest.min(entry.time);
-        self.place(entry);
+        let bucket = self.bucket(entry.time);
+        if let Some(last) = bucket.last_mut() {
+            // As where many begin at once: places side by side are one entry.
+            if last.time == entry.time && last.place.wrapping_add(last.count) == entry.place {
+                if last.count != TIMER && entry.count != TIMER {
+                    last.count += entry.count;
+                    return;
+                }
+            }
+        }
+        bucket.push(entry);
     }
 
-    fn place(&mut self, entry: Entry) {
-        let bucket = 64 - (entry.time ^ self.taken).leading_zeros();
+    /// Where entries of this time are.
+    fn bucket(&mut self, time: u64) -> &mut Vec<Entry> {
+        let bucket = 64 - (time ^ self.taken).leading_zeros();
         if bucket > 0 {
             self.filled |= 1 << (bucket - 1);
         }
-        self.buckets[bucket as usize].push(entry);
+        &mut self.buckets[bucket as usize]
     }
 
     /// Moves all entries of the earliest time into `entries`.
@@ -82,7 +93,7 @@ impl Queue {
         }
         let mut entries = std::mem::take(&mut self.buckets[bucket]);
         for entry in entries.drain(..) {
-            self.place(entry);
+            self.bucket(entry.time).push(entry);
         }
         self.buckets[bucket] = entries;
     }
@@ -93,6 +104,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn flows_side_by_side_are_one_entry_and_timers_are_not() {
+        let mut queue = Queue::default();
+        for (place, count) in [(3, 1), (4, 1), (5, TIMER), (4, 1), (5, 1), (6, TIMER), (7, TIMER)] {
+            queue.push(Entry { time: 9, place, count });
+        }
+        let mut entries = Vec::new();
+        queue.take(&mut entries);
+        let taken: Vec<(u32, u32)> = entries.iter().map(|entry| (entry.place, entry.count)).collect();
+        assert_eq!(taken, [(3, 2), (5, TIMER), (4, 2), (6, TIMER), (7, TIMER)]);
+    }
+
+    #[test]
     fn entries_come_in_the_order_of_time_and_those_of_one_time_together() {
         let mut queue = Queue::default();
         let mut state = 1_u64;
@@ -101,14 +124,15 @@ mod tests {
         for round in 0..2000_u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let time = now + (state >> 33) % (1 << (state >> 59));
-            queue.push(Entry { time, place: round, generation: 0 });
+            queue.push(Entry { time, place: round, count: 1 });
             waiting.push((time, round));
             if round % 3 == 2 {
                 let earliest = waiting.iter().map(|entry| entry.0).min().unwrap();
                 assert_eq!(queue.earliest(), earliest);
                 queue.take(&mut entries);
                 now = earliest;
-                let mut places: Vec<u32> = entries.iter().map(|entry| entry.place).collect();
+                let places = entries.iter().flat_map(|entry| entry.place..entry.place + entry.count);
+                let mut places: Vec<u32> = places.collect();
                 places.sort_unstable();
                 let of_time = waiting.iter().filter(|entry| entry.0 == earliest).map(|entry| entry.1);
                 assert_eq!(places, of_time.collect::<Vec<_>>());

@@ -93,6 +93,7 @@ impl Connections {
     }
 
     /// A receiver asks for the next message: true if it is there already.
+    #[inline]
     pub fn ask(&mut self, connection: u32, walker: WalkerId) -> bool {
         let state = &mut self.all[connection as usize];
         if state.taken < state.arrived {
@@ -108,6 +109,7 @@ impl Connections {
     }
 
     /// A message has arrived; `served` is called for each receiver that gets its message by that.
+    #[inline]
     pub fn arrive(&mut self, connection: u32, number: u32, mut served: impl FnMut(WalkerId)) {
         let state = &mut self.all[connection as usize];
         if number != state.arrived {

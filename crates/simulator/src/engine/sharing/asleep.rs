@@ -78,7 +78,7 @@ impl Sharing {
         }
     }
 
-    /// Wakes all, of which nothing else is asked: their sums are not right.
+    /// Wakes all, of which nothing else is asked: their sums are not right, nor what flows note in their lines.
     pub(super) fn rouse_all(&mut self) {
         self.sleep.rousing.clear();
         (self.sleep.next, self.sleep.last, self.sleep.changes) = (4 * self.alive, 0, 0);
@@ -88,12 +88,6 @@ impl Sharing {
         self.sleep.count = 0;
         for facts in &mut self.facts {
             facts.asleep = false;
-        }
-        for at in 0..self.lines.len() {
-            for position in 0..self.lines[at].members.len() {
-                let base = self.heads[self.lines[at].members[position].flow as usize].base;
-                self.lines[at].members[position].others = self.blocks.others(base, at, &self.facts);
-            }
         }
     }
 

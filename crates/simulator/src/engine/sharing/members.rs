@@ -37,6 +37,9 @@ impl Item {
     pub fn position(self) -> usize {
         self.position as usize
     }
+    pub fn set_position(&mut self, position: usize) {
+        self.position = narrow(position);
+    }
     pub fn is_last(self) -> bool {
         self.marked_pool & LAST != 0
     }
@@ -53,7 +56,7 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Stores the uses of a flow and gives where they begin.
-    fn store(&mut self, uses: impl ExactSizeIterator<Item = (u32, f64)>) -> u32 {
+    pub fn store(&mut self, uses: impl ExactSizeIterator<Item = (u32, f64)>) -> u32 {
         let room = uses.len().next_power_of_two();
         let base = self.free[room.trailing_zeros() as usize].pop().unwrap_or_else(|| {
             let base = narrow(self.items.len());
@@ -93,7 +96,7 @@ impl Blocks {
     }
 
     /// The pools of these uses that are awake; `None` if a member cannot hold them.
-    fn awake(&self, base: u32, facts: &[Facts]) -> Option<Awake> {
+    pub fn awake(&self, base: u32, facts: &[Facts]) -> Option<Awake> {
         let uses = self.of(base);
         if uses.len() > FEW + 1 || !self.weights.are_one(base as usize..base as usize + uses.len()) {
             return None;
@@ -106,8 +109,10 @@ impl Blocks {
         Some(awake)
     }
 
-    pub fn set_position(&mut self, at: usize, position: usize) {
-        self.items[at].position = narrow(position);
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.free.iter_mut().for_each(Vec::clear);
     }
 
     pub fn release(&mut self, base: u32) {
@@ -117,13 +122,13 @@ impl Blocks {
 }
 
 /// The pools of a flow that are awake.
-struct Awake {
+pub(super) struct Awake {
     pools: [u32; FEW + 1],
     count: usize,
 }
 
 impl Awake {
-    fn without(&self, pool: usize) -> [u32; FEW] {
+    pub fn without(&self, pool: usize) -> [u32; FEW] {
         let mut others = SINKS;
         let awake = self.pools[..self.count].iter().filter(|other| **other as usize != pool);
         for (other, place) in awake.zip(&mut others) {
@@ -134,22 +139,13 @@ impl Awake {
 }
 
 impl Sharing {
-    /// A flow has come whose bytes begin to move now. It has at least one use.
-    pub fn arrive(
-        &mut self,
-        flow: u32,
-        uses: &mut dyn ExactSizeIterator<Item = (u32, f64)>,
-        cap_bytes_per_s: f64,
-        bytes: f64,
-    ) {
-        let base = if cap_bytes_per_s.is_finite() {
+    /// A flow has come whose bytes begin to move now, on a list of at least one pool.
+    pub fn arrive(&mut self, flow: u32, list: u32, cap_bytes_per_s: f64, bytes: f64) {
+        let mut base = list;
+        if cap_bytes_per_s.is_finite() {
             let pool = self.cap_pool(cap_bytes_per_s);
-            let mut all: Vec<(u32, f64)> = uses.collect();
-            all.push((pool, 1.0));
-            self.blocks.store(all.into_iter())
-        } else {
-            self.blocks.store(uses)
-        };
+            base = self.lists.with(list, pool);
+        }
         if self.heads.len() <= flow as usize {
             self.heads.resize(flow as usize + 1, Head { base: 0, limit: NONE, target: 0.0 });
         }
@@ -166,22 +162,30 @@ impl Sharing {
         pool
     }
 
-    /// A flow that has arrived gets its places and a first guess of what limits it; none if `unlimited`.
-    pub(super) fn join(&mut self, flow: u32, now: u64, unlimited: bool) {
+    /// Flows that have arrived get their places, one after the other.
+    pub(super) fn join_arrivals(&mut self, now: u64) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        for flow in arrivals.drain(..) {
+            if self.heads[flow as usize].limit == PENDING {
+                self.join(flow, now);
+            }
+        }
+        self.arrivals = arrivals;
+    }
+
+    /// A flow that has arrived gets its places and a first guess of what limits it.
+    fn join(&mut self, flow: u32, now: u64) {
+        self.stand_in_lines(flow);
         let head = self.heads[flow as usize];
-        let (mut at, mut best) = (head.base as usize, (f64::INFINITY, head.base as usize));
-        let awake = self.blocks.awake(head.base, &self.facts);
-        loop {
+        let mut best = (f64::INFINITY, head.base as usize);
+        for at in head.base as usize.. {
             let (item, weight) = (self.blocks.items[at], self.blocks.weight(at));
-            let others = awake.as_ref().map_or([NONE; FEW], |awake| awake.without(item.pool()));
-            let (pool, line) = (&mut self.facts[item.pool()], &mut self.lines[item.pool()]);
-            self.blocks.items[at].position = narrow(line.members.len());
-            line.members.push(Member { flow, item: narrow(at), others });
+            let pool = &mut self.facts[item.pool()];
             pool.total += weight;
             if !std::mem::replace(&mut pool.listed, true) {
                 self.listed.push(narrow(item.pool()));
             }
-            if !unlimited && !pool.asleep {
+            if !pool.asleep {
                 let share = (pool.capacity - self.pools[item.pool()].taken) / (pool.weight + weight);
                 if share < best.0 {
                     best = (share, at);
@@ -190,12 +194,8 @@ impl Sharing {
             if item.is_last() {
                 break;
             }
-            at += 1;
         }
         self.heads[flow as usize].limit = NONE;
-        if unlimited {
-            return;
-        }
         let item = self.blocks.items[best.1];
         let limit = item.pool();
         if self.facts[limit].asleep {
@@ -285,32 +285,28 @@ impl Sharing {
     /// A flow goes, ended or not.
     pub fn remove(&mut self, flow: u32, now_ps: u64) {
         let head = self.heads[flow as usize];
-        self.heads[flow as usize].limit = NONE;
         if head.limit == NONE {
             return;
         }
-        let joined = head.limit != PENDING;
+        (self.changes, self.alive) = (self.changes + 1, self.alive - 1);
+        if head.limit == PENDING {
+            self.heads[flow as usize].limit = NONE;
+            return self.spare(head.base);
+        }
+        self.form_lines();
+        let head = self.heads[flow as usize];
+        self.heads[flow as usize].limit = NONE;
         let limit = head.limit as usize;
-        let (rate, told) =
-            if joined { (self.pools[limit].level, self.facts[limit].told) } else { (0.0, 0.0) };
-        let mut at = head.base as usize;
-        loop {
+        let (rate, told) = (self.pools[limit].level, self.facts[limit].told);
+        for at in head.base as usize.. {
             let item = self.blocks.items[at];
-            if joined {
-                let of_pool = if self.facts[item.pool()].asleep { told } else { rate };
-                self.leave(at, limit, of_pool, now_ps);
-            }
-            if self.facts[item.pool()].of_cap {
-                self.spare_caps.push(narrow(item.pool()));
-            }
+            self.leave(at, limit, if self.facts[item.pool()].asleep { told } else { rate }, now_ps);
             if item.is_last() {
                 break;
             }
-            at += 1;
         }
         self.blocks.release(head.base);
-        self.changes += 1;
-        self.alive -= 1;
+        self.spare(self.list_of[flow as usize]);
     }
 
     /// One use of a flow ends, of which the pool knows this limit and rate.

@@ -7,6 +7,7 @@
 mod asleep;
 mod bulk;
 mod fill;
+mod lines;
 mod members;
 mod relax;
 
@@ -14,10 +15,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::dues::{Dues, NEVER};
+use super::lists::Lists;
 use super::numbers::{SECOND, seconds, whole};
 use super::types::narrow;
 use asleep::Sleep;
-use bulk::is_bulk;
+use bulk::{Crowd, is_bulk};
 use members::{Blocks, FEW, Member};
 
 /// What is the same but for rounding; everything is solved to this.
@@ -54,6 +56,8 @@ struct Facts {
     told: f64,
     /// How many of its flows nothing limits yet, while filling.
     open: u32,
+    /// How many flows use it; right only while there are no lines.
+    members: u32,
     asleep: bool,
     marked: bool,
     touched: bool,
@@ -73,6 +77,8 @@ struct Line {
     members: Vec<Member>,
     /// How many it limits.
     here: usize,
+    /// The least target of these, while there are no lines.
+    least: f64,
     /// Targets (as bits, which sort as the numbers do) of the flows that it limits; some entries are out of date.
     ends: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -80,7 +86,7 @@ struct Line {
 /// A flow as the solver sees it.
 #[derive(Clone, Copy)]
 struct Head {
-    /// Where its uses begin.
+    /// Where its uses begin once it is in lines, until then its list.
     base: u32,
     /// The pool that limits it.
     limit: u32,
@@ -103,7 +109,11 @@ pub(super) struct Sharing {
     facts: Vec<Facts>,
     lines: Vec<Line>,
     heads: Vec<Head>,
+    pub lists: Lists,
+    crowd: Crowd,
     blocks: Blocks,
+    /// The list of each flow that is in lines.
+    list_of: Vec<u32>,
     /// Pools with members; some have none any more.
     listed: Vec<u32>,
     /// Pools made for caps, free to be used again.
@@ -152,6 +162,7 @@ impl Sharing {
             total: 0.0,
             told: 0.0,
             open: 0,
+            members: 0,
             asleep: false,
             marked: false,
             touched: false,
@@ -183,25 +194,20 @@ impl Sharing {
     pub fn solve(&mut self, now_ps: u64) {
         let bulk = std::mem::take(&mut self.bulk);
         if !bulk && self.marked.is_empty() && self.arrivals.is_empty() && self.sleep.rousing.is_empty() {
+            self.changes = 0;
             return;
         }
         self.dues.grow(self.pools.len());
-        let many = bulk || is_bulk(self.changes, self.alive);
-        if many {
-            self.make_room();
-        }
-        let arrivals = std::mem::take(&mut self.arrivals);
-        for flow in &arrivals {
-            if self.heads[*flow as usize].limit == PENDING {
-                self.join(*flow, now_ps, many);
-            }
-        }
-        self.arrivals = arrivals;
-        self.arrivals.clear();
         // Rounding adds up slowly: a thousand updates of each sum are harmless, and make filling anew cheap.
         let stale = self.updates > 1000 * (self.alive + 64);
-        if many || stale || !self.relax(now_ps) {
+        if bulk || stale || is_bulk(self.changes, self.alive) || self.is_moved() {
             self.fill(now_ps);
+        } else {
+            self.form_lines();
+            self.join_arrivals(now_ps);
+            if !self.relax(now_ps) {
+                self.fill(now_ps);
+            }
         }
         self.doze();
         self.changes = 0;
@@ -227,6 +233,9 @@ impl Sharing {
     /// When the next of the flows that this pool limits ends.
     fn next_end(&mut self, pool: usize) -> u64 {
         let line = &mut self.lines[pool];
+        if self.crowd.gathered {
+            return if line.here > 0 { line.end(line.least, self.pools[pool].level) } else { NEVER };
+        }
         while let Some(Reverse((target, flow))) = line.ends.peek() {
             let head = &self.heads[*flow as usize];
             if head.limit as usize == pool && head.target.to_bits() == *target {
@@ -242,13 +251,17 @@ impl Sharing {
         ended.clear();
         let mut due = std::mem::take(&mut self.scratch.due);
         self.dues.due(now_ps, &mut due);
-        for pool in due.drain(..) {
-            let next = self.take_ends(pool, now_ps, ended);
-            self.dues.set(pool as usize, next);
+        let done = self.collect_crowd(&due, now_ps, ended);
+        if !done {
+            self.form_lines();
+            for pool in due.drain(..) {
+                let next = self.take_ends(pool, now_ps, ended);
+                self.dues.set(pool as usize, next);
+            }
         }
         self.scratch.due = due;
-        if is_bulk(ended.len(), self.alive) {
-            return self.remove_many(ended);
+        if done {
+            return;
         }
         // A flow can be listed twice, if it came back to a pool with the target it had left with.
         for end in &*ended {
