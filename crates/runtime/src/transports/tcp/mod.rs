@@ -208,6 +208,19 @@ impl Ports for Tcp {
             Err(broken) => Err(self.broken(port.peer, broken)),
         }
     }
+
+    fn pull_into(&mut self, port: Port, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Fault> {
+        self.tick_moving()?;
+        let call = self.call;
+        if into.is_empty() {
+            return self.pull(port, 0, unit, end, |_| {});
+        }
+        let Some(stream) = self.stream(port)? else { return Ok(0) };
+        match stream.pull_into(call, into, end) {
+            Ok(got) => Ok(got),
+            Err(broken) => Err(self.broken(port.peer, broken)),
+        }
+    }
 }
 
 impl Transport for Tcp {

@@ -4,14 +4,14 @@
 //! other; on a shared connection a message that nobody takes yet would hold up what comes behind it, unless the receiver
 //! kept it, without bound. So the bytes need no frames either: only the first message of a call has a header.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, recv, recvmsg, sendmsg};
 
 use crate::frames::wait_for;
 
@@ -24,6 +24,10 @@ const MARK_OF_EMPTY: u8 = 0xE0;
 /// What one call of the system gets to send, so that data on its way through the cache is not driven out of it by data
 /// that waits behind it.
 const SEND_BYTES: usize = 512 << 10;
+
+/// Shorter pieces are staged with what comes behind them: a copy of so little costs less than a further call of the
+/// system.
+const DIRECT_BYTES: usize = 16 << 10;
 
 /// A call as the bytes of a stream name it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,6 +64,12 @@ pub(super) enum Broken {
     Ended(String),
     /// The peer makes another call; `None` if what came is no header.
     Other(Option<CallId>),
+}
+
+impl Broken {
+    fn closed() -> Self {
+        Self::Ended("its connection was closed".to_owned())
+    }
 }
 
 /// One connection, with what was read and not yet taken.
@@ -209,6 +219,44 @@ impl Stream {
         Ok(got)
     }
 
+    /// As [`Self::pull`], but bytes that are only kept go where they belong without being staged; what comes behind them
+    /// is staged.
+    pub(super) fn pull_into(&mut self, call: CallId, into: &mut [u8], end: bool) -> Result<usize, Broken> {
+        let want = into.len();
+        if want < DIRECT_BYTES || self.seen != Some(call.number) {
+            // Parts of elements are taken too: they are completed where they are.
+            let mut at = 0;
+            return self.pull(call, (want, 1, end), |part| {
+                if let Some(place) = into.get_mut(at..at + part.len()) {
+                    place.copy_from_slice(part);
+                }
+                at += part.len();
+            });
+        }
+        self.empty = false;
+        let mut got = 0;
+        let staged = self.staging.get(self.start..self.end).unwrap_or_default();
+        for (place, byte) in into.iter_mut().zip(staged) {
+            *place = *byte;
+            got += 1;
+        }
+        self.start += got;
+        if let Some(rest) = into.get_mut(got..).filter(|rest| !rest.is_empty()) {
+            (self.start, self.end) = (0, 0);
+            let rest_bytes = rest.len();
+            let read = receive(&self.socket, rest, &mut self.staging)?;
+            self.empty = read.is_none();
+            let read = read.unwrap_or(0);
+            self.end = read.saturating_sub(rest_bytes);
+            got += read.min(rest_bytes);
+        }
+        self.bytes_in += got as u64;
+        if got > 0 {
+            self.begun_in = !(end && got == want);
+        }
+        Ok(got)
+    }
+
     /// Takes the mark of an empty message.
     fn pull_empty(&mut self, call: CallId, mut take: impl FnMut(&[u8])) -> Result<(), Broken> {
         if self.start == self.end {
@@ -288,7 +336,7 @@ impl Stream {
         loop {
             let room = self.staging.get_mut(self.end..).unwrap_or_default();
             match recv(&self.socket, room, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => return Err(Broken::Ended("its connection was closed".to_owned())),
+                Ok((0, _)) => return Err(Broken::closed()),
                 Ok((read, _)) => {
                     self.end += read;
                     return Ok(());
@@ -319,6 +367,21 @@ impl Stream {
             (true, true) => PollFlags::IN | PollFlags::OUT,
             (true, false) => PollFlags::OUT,
             (false, true | false) => PollFlags::IN,
+        }
+    }
+}
+
+/// Reads into two places, one after the other; `None` if nothing has come.
+fn receive(socket: &TcpStream, first: &mut [u8], second: &mut [u8]) -> Result<Option<usize>, Broken> {
+    loop {
+        let mut parts = [IoSliceMut::new(first), IoSliceMut::new(second)];
+        let mut none = RecvAncillaryBuffer::default();
+        match recvmsg(socket, &mut parts, &mut none, RecvFlags::DONTWAIT) {
+            Ok(message) if message.bytes == 0 => return Err(Broken::closed()),
+            Ok(message) => return Ok(Some(message.bytes)),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(error) => return Err(Broken::Ended(error.to_string())),
         }
     }
 }
