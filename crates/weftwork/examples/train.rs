@@ -2,7 +2,7 @@
 //! has all: `train RANK RANKS PLACE`, or without arguments three ranks as threads.
 #![expect(clippy::print_stdout, reason = "an example to run by hand")]
 
-use weft_runtime::{Communicator, Fault, Joining, Place, Reduction};
+use weftwork::{Communicator, Fault, Joining, Place, Sum};
 
 const POINTS: usize = 3000;
 const STEPS: usize = 200;
@@ -37,7 +37,7 @@ fn report(rank: u32, ranks: u32, place: &Place) -> Result<(), Fault> {
 fn train(rank: usize, ranks: usize, place: &Place) -> Result<[f64; 2], Fault> {
     let (number, count) = (u32::try_from(rank).unwrap_or(0), u32::try_from(ranks).unwrap_or(1));
     let mut group = Communicator::join(&Joining::new(place.clone(), number, count))?;
-    fit(rank, ranks, |gradient| group.all_reduce(gradient, Reduction::Sum))
+    fit(rank, ranks, |gradient| group.all_reduce(gradient, Sum))
 }
 
 /// Gradient descent on the points of one rank; `combine` adds the gradients of all.
