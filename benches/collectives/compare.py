@@ -15,6 +15,8 @@ SIZES = "8 4096 32768 262144 1048576 4194304 16777216 67108864 268435456"
 COLLECTIVES = ["all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "all-to-all"]
 # What a run may take; a peer that hangs is left out of that round.
 PATIENCE_S = 120
+# Our buffers lie in large pages, so those of the peers are to.
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
 def ours(program, asked, size):
@@ -49,7 +51,7 @@ def mpich(home, asked, size):
 def gloo(program, asked, size):
     with tempfile.TemporaryDirectory() as folder:
         ranks = [subprocess.Popen([program, str(rank), str(asked.ranks), folder, asked.collective, str(size),
-                                   placing(asked)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   placing(asked)], env={**os.environ, **LARGE_PAGES}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                  for rank in range(asked.ranks)]
         try:
             return json.loads(ranks[0].communicate(timeout=PATIENCE_S)[0])["time_s"], ""
@@ -63,7 +65,7 @@ PEERS = {"openmpi": openmpi, "mpich": mpich, "gloo": gloo}
 
 
 def output(command, settings=None):
-    ran = subprocess.run(command, env={**os.environ, **(settings or {})}, timeout=PATIENCE_S, check=False,
+    ran = subprocess.run(command, env={**os.environ, **LARGE_PAGES, **(settings or {})}, timeout=PATIENCE_S, check=False,
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if ran.returncode != 0:
         raise ValueError(f"`{' '.join(command)}` ended with {ran.returncode}: {ran.stderr.strip()[-300:]}")
