@@ -70,7 +70,7 @@ impl Default for Settings {
         Self {
             ring_bytes: 256 << 10,
             part_bytes: 16 << 10,
-            direct_from_bytes: 1 << 20,
+            direct_from_bytes: 2 << 20,
             direct_up_to_bytes: 16 << 20,
             direct_part_bytes: 256 << 10,
             registered_from_bytes: 1 << 10,
