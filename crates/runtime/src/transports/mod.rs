@@ -6,3 +6,5 @@ pub mod either;
 pub mod shared_memory;
 #[cfg(target_os = "linux")]
 pub mod tcp;
+#[cfg(feature = "verbs")]
+pub mod verbs;
