@@ -21,9 +21,10 @@ pub struct Reaction {
 impl Context<'_> {
     pub(super) fn reaction(&self, spec: &JobSpec, network: &Network) -> Result<Reaction, Diagnostic> {
         let on_fault = spec.on_fault;
-        let notice = self.only(&spec.notice, on_fault, &[OnFault::FailOver, OnFault::Rerun], "notice")?;
-        let restart = self.only(&spec.restart, on_fault, &[OnFault::Rerun], "restart")?;
-        let checkpoint = self.only(&spec.checkpoint, on_fault, &[OnFault::Rerun], "checkpoint")?;
+        let notice =
+            self.only(spec.notice.as_ref(), on_fault, &[OnFault::FailOver, OnFault::Rerun], "notice")?;
+        let restart = self.only(spec.restart.as_ref(), on_fault, &[OnFault::Rerun], "restart")?;
+        let checkpoint = self.only(spec.checkpoint.as_ref(), on_fault, &[OnFault::Rerun], "checkpoint")?;
         if let (Some(0), Some(at)) = (checkpoint, &spec.checkpoint) {
             let finding = Diagnostic::error(SCENARIO, "a checkpoint after no repetition is none");
             return Err(finding
@@ -37,7 +38,7 @@ impl Context<'_> {
     /// A value that means something to jobs that react so, and an error to others.
     fn only<T: Copy>(
         &self,
-        value: &Option<toml::Spanned<T>>,
+        value: Option<&toml::Spanned<T>>,
         on_fault: OnFault,
         meant: &[OnFault],
         key: &str,
