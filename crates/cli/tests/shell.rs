@@ -18,6 +18,7 @@ fn alone_it_shows_the_questions() {
       What should it reach, and what limits it?              weft predict dgx-a100 --collective all-reduce
       Which algorithms suit, and what does each do?          weft plan dgx-h100 --collective all-reduce
       What will a cluster do, and what does a fault cost?    weft simulate examples/scenarios/slow-nic.toml
+      What do the processes of this host reach?              weft bench all-reduce --ranks 2
       How well does the model agree with what was measured?  weft validate ../shared/measured
       Where does a number come from?                         weft explain a100-sxm4-80gb
 
@@ -34,6 +35,7 @@ fn alone_it_shows_the_questions() {
 fn the_examples_of_the_questions_work() {
     stdout(&["predict", "dgx-a100", "--collective", "all-reduce"]);
     stdout(&["plan", "dgx-h100", "--collective", "all-reduce"]);
+    stdout(&["bench", "all-reduce", "--ranks", "2", "--max", "1KiB"]);
     stdout(&["explain", "a100-sxm4-80gb"]);
     stdout(&["show", "8 h100-sxm5-80gb @ nvswitch3(4) + 8 cx7 @ pcie5x16"]);
 }

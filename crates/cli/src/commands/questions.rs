@@ -4,11 +4,12 @@ use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Question, command, example.
-const QUESTIONS: [(&str, &str); 6] = [
+const QUESTIONS: [(&str, &str); 7] = [
     ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
     ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
     ("Which algorithms suit, and what does each do?", "weft plan dgx-h100 --collective all-reduce"),
     ("What will a cluster do, and what does a fault cost?", "weft simulate examples/scenarios/slow-nic.toml"),
+    ("What do the processes of this host reach?", "weft bench all-reduce --ranks 2"),
     ("How well does the model agree with what was measured?", "weft validate ../shared/measured"),
     ("Where does a number come from?", "weft explain a100-sxm4-80gb"),
 ];
