@@ -38,8 +38,8 @@ fn options(arguments: &[String]) -> Result<Options, Box<dyn Error>> {
         let bytes = || value.parse::<Bytes>().map(|bytes| usize::try_from(bytes.get()).unwrap_or(usize::MAX));
         match key {
             "ranks" => options.ranks = value.parse()?,
-            "algorithm" => options.algorithm = value.to_owned(),
-            "sizes" => options.sizes = value.to_owned(),
+            "algorithm" => value.clone_into(&mut options.algorithm),
+            "sizes" => value.clone_into(&mut options.sizes),
             "registered" => options.registered = value.parse()?,
             "repeats" => options.repeats = value.parse()?,
             "ring" => options.settings.ring_bytes = bytes()?,

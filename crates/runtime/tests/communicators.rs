@@ -52,13 +52,14 @@ fn sums_come_to_all() {
 #[test]
 fn halves_are_numbers_like_all_others() {
     let means = together(2, "ring", |group| {
-        let rank = f32::from(u8::try_from(group.rank().get()).unwrap());
+        let number = u8::try_from(group.rank().get()).unwrap();
+        let rank = f32::from(number);
         let mut half = group.buffer::<f16>(3).unwrap();
         half.fill(f16::from_f32(1.5 + rank));
         group.all_reduce(&mut half, Reduction::Average).unwrap();
         let mut brain = [bf16::from_f32(4.0 + rank); 5];
         group.all_reduce(&mut brain, Reduction::Average).unwrap();
-        let mut bytes = [6_u8 + group.rank().get() as u8];
+        let mut bytes = [6 + number];
         group.all_reduce(&mut bytes, Reduction::Average).unwrap();
         (half.to_vec(), brain, bytes)
     });

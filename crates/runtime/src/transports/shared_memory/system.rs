@@ -155,6 +155,7 @@ mod tests {
 
     /// Kibibytes of large pages in the mapping of an address, as the system lists them.
     fn large_kibibytes(address: usize) -> usize {
+        #[expect(clippy::disallowed_methods, reason = "only /proc knows")]
         let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let mut inside = false;
         for line in text.lines() {
