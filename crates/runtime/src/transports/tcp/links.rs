@@ -34,9 +34,12 @@ pub(super) struct Link {
     pub reason: String,
     /// What it has told while others were still connecting.
     pub notes: Vec<Note>,
+    /// Whether it has reached all others.
+    connected: bool,
 }
 
-/// Connects this rank with all others, or fails by the deadline with the first that could not be reached.
+/// Connects this rank with all others, and waits until all are with all: who is quicker must not take a rank for silent
+/// that others cannot reach. Fails by the deadline with the first that could not be reached.
 pub(super) fn connect_all(
     reception: &mut Reception,
     roster: &Roster,
@@ -51,6 +54,7 @@ pub(super) fn connect_all(
     let mut attempts: Vec<Attempt> =
         lower.map(|peer| Attempt::new(roster.id.0, me, peer, candidates(me, peer, forced))).collect();
     let end = Instant::now() + deadline;
+    let mut connected = false;
     let outcome = loop {
         for arrival in reception.admit(roster.id.0, me.rank) {
             let peer = roster.members.get(arrival.opening.from.index());
@@ -62,7 +66,8 @@ pub(super) fn connect_all(
             if let (Ok(control), Some(seat)) = (Frames::new(arrival.stream), links.get_mut(peer.rank.index()))
             {
                 let reason = format!("rank {} ({}) came from {}", peer.rank, peer.label(), arrival.from);
-                seat.get_or_insert(Link { control, way: None, reason, notes: Vec::new() });
+                // Who comes again has given up the connection that it came over first.
+                *seat = Some(Link { control, way: None, reason, notes: Vec::new(), connected: false });
             }
         }
         attempts.retain_mut(|attempt| match (attempt.step(), links.get_mut(attempt.opening.to.index())) {
@@ -80,11 +85,24 @@ pub(super) fn connect_all(
             break Err(fault);
         }
         let mut absent = roster.members.iter().filter(|peer| peer.rank != me.rank);
-        let Some(absent) = absent.find(|peer| matches!(links.get(peer.rank.index()), Some(None))) else {
-            break Ok(());
-        };
-        if Instant::now() >= end {
-            break Err(unreachable(absent, attempts.first(), me, deadline));
+        let absent = absent.find(|peer| matches!(links.get(peer.rank.index()), Some(None)));
+        if absent.is_none() && !std::mem::replace(&mut connected, true) {
+            let all = links.iter_mut().flatten();
+            all.for_each(|link| Note::Connected.send(&mut link.control, me.rank));
+        }
+        let late = links.iter().position(|link| link.as_ref().is_some_and(|link| !link.connected));
+        let now = Instant::now();
+        match (absent, late.and_then(|index| roster.members.get(index))) {
+            (None, None) => break Ok(()),
+            (Some(absent), _) if now >= end => {
+                break Err(unreachable(absent, attempts.first(), me, deadline));
+            }
+            // It has its own deadline, and will say whom it cannot reach.
+            (None, Some(late)) if now >= end + deadline / 4 => {
+                let how = format!("it ({}) did not connect with all others", late.label());
+                break Err(Fault::Unreachable { rank: late.rank, how });
+            }
+            (None | Some(_), _) => {}
         }
         let mut fds: Vec<PollFd<'_>> = reception.fds().collect();
         fds.extend(attempts.iter().filter_map(Attempt::fd));
@@ -103,6 +121,7 @@ fn told(link: &mut Link) -> Option<Fault> {
     while let Some((kind, body)) = link.control.next() {
         match Note::read(kind, &body) {
             Some(Note::Fault(fault)) => return Some(fault),
+            Some(Note::Connected) => link.connected = true,
             other => link.notes.extend(other),
         }
     }
@@ -115,12 +134,17 @@ fn unreachable(absent: &Member, attempt: Option<&Attempt>, me: &Member, waited: 
         let log = attempt.log();
         format!("within {waited} s none of its addresses led to it ({}): {log}", absent.label())
     } else {
-        let own = me.endpoints.iter();
-        let own: Vec<String> =
-            own.map(|endpoint| format!("{} ({})", endpoint.address, endpoint.interface)).collect();
-        format!("within {waited} s it ({}) did not connect to {}", absent.label(), own.join(", "))
+        format!("within {waited} s it ({}) did not connect to {}", absent.label(), listed(me))
     };
     Fault::Unreachable { rank: absent.rank, how }
+}
+
+/// Where a rank listens.
+fn listed(member: &Member) -> String {
+    let endpoints = member.endpoints.iter();
+    let all: Vec<String> =
+        endpoints.map(|endpoint| format!("{} ({})", endpoint.address, endpoint.interface)).collect();
+    all.join(", ")
 }
 
 /// The way to one peer, while it is looked for.
@@ -128,6 +152,8 @@ struct Attempt {
     opening: Opening,
     label: String,
     candidates: Vec<Candidate>,
+    /// Where it listens.
+    offered: String,
     /// What came of each address, last.
     outcomes: Vec<String>,
     index: usize,
@@ -153,8 +179,20 @@ impl Attempt {
         let outcomes = candidates.iter().map(|_| "not tried".to_owned()).collect();
         let label = format!("rank {} ({})", peer.rank, peer.label());
         let not_before = Instant::now();
+        let offered = listed(peer);
         let (present, lacking) = (None, None);
-        Self { opening, label, candidates, outcomes, index: 0, round: 0, present, not_before, lacking }
+        Self {
+            opening,
+            label,
+            candidates,
+            offered,
+            outcomes,
+            index: 0,
+            round: 0,
+            present,
+            not_before,
+            lacking,
+        }
     }
 
     /// Goes on as far as it can without waiting.
@@ -214,7 +252,7 @@ impl Attempt {
             write!(reason, "; not {} ({}): {outcome}", other.endpoint.address, other.endpoint.interface).ok();
         }
         let way = Some((endpoint.address, from.as_ref().map(|own| own.address.ip())));
-        Some(Link { control, way, reason, notes: Vec::new() })
+        Some(Link { control, way, reason, notes: Vec::new(), connected: false })
     }
 
     fn log(&self) -> String {
@@ -225,7 +263,7 @@ impl Attempt {
             })
             .collect();
         if lines.is_empty() {
-            "it has none that could be tried from here".to_owned()
+            format!("it listens on {} only, which leads nowhere from here", self.offered)
         } else {
             lines.join("; ")
         }

@@ -19,6 +19,7 @@ const EMPTY: u8 = 6;
 const STANDING: u8 = 7;
 /// Sent by a thread of its own, for a rank that has no time to read.
 pub(super) const PULSE: u8 = 8;
+const CONNECTED: u8 = 9;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(super) enum Note {
     Standing { generation: u32, word: Word },
     /// The teller's process lives, whatever it does.
     Pulse,
+    /// The teller has reached all others.
+    Connected,
 }
 
 impl Note {
@@ -84,6 +87,7 @@ impl Note {
                 STANDING
             }
             Self::Pulse => PULSE,
+            Self::Connected => CONNECTED,
         };
         to.send(kind, &body);
     }
@@ -107,6 +111,7 @@ impl Note {
             GOODBYE => Some(Self::Goodbye),
             STANDING => read_word(&mut from).map(|(generation, word)| Self::Standing { generation, word }),
             PULSE => Some(Self::Pulse),
+            CONNECTED => Some(Self::Connected),
             _ => None,
         }
     }

@@ -428,6 +428,8 @@ impl Tcp {
             Note::Fault(fault) => return Err(fault),
             Note::Empty { channel, call } => peer.early.push((channel, call)),
             Note::Pulse => peer.pulse = Some(Instant::now()),
+            // Heard while connecting.
+            Note::Connected => {}
             Note::Standing { generation, word } if generation == self.generation => peer.standing.push(word),
             Note::Standing { generation, word } => {
                 // It is late, and has not heard what was decided.
