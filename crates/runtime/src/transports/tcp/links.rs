@@ -57,17 +57,10 @@ pub(super) fn connect_all(
     let mut connected = false;
     let outcome = loop {
         for arrival in reception.admit(roster.id.0, me.rank) {
-            let peer = roster.members.get(arrival.opening.from.index());
-            let Some(peer) = peer else { continue };
             if arrival.opening.channel.is_some() {
                 early.push(arrival);
-                continue;
-            }
-            if let (Ok(control), Some(seat)) = (Frames::new(arrival.stream), links.get_mut(peer.rank.index()))
-            {
-                let reason = format!("rank {} ({}) came from {}", peer.rank, peer.label(), arrival.from);
-                // Who comes again has given up the connection that it came over first.
-                *seat = Some(Link { control, way: None, reason, notes: Vec::new(), connected: false });
+            } else if let Some(peer) = roster.members.get(arrival.opening.from.index()) {
+                seat(arrival, peer, &mut links);
             }
         }
         attempts.retain_mut(|attempt| match (attempt.step(), links.get_mut(attempt.opening.to.index())) {
@@ -115,7 +108,16 @@ pub(super) fn connect_all(
     outcome.map(|()| (links, early))
 }
 
-/// The fault that a peer has told already, or its end.
+/// Notes that a peer has come.
+fn seat(arrival: Arrival, peer: &Member, links: &mut [Option<Link>]) {
+    if let (Ok(control), Some(seat)) = (Frames::new(arrival.stream), links.get_mut(peer.rank.index())) {
+        let reason = format!("rank {} ({}) came from {}", peer.rank, peer.label(), arrival.from);
+        // Who comes again has given up the connection that it came over first.
+        *seat = Some(Link { control, way: None, reason, notes: Vec::new(), connected: false });
+    }
+}
+
+/// The fault that a peer has told already.
 fn told(link: &mut Link) -> Option<Fault> {
     link.control.fill();
     while let Some((kind, body)) = link.control.next() {
