@@ -85,7 +85,8 @@ fn cells(text: &str) -> Vec<&str> {
     text.trim().split([',', ';']).take(COLUMNS_MAX).map(|cell| cell.trim().trim_matches('"')).collect()
 }
 
-/// The names of a header; `None` if it is none: a corner, and names of which none is a number.
+/// The names of a header; `None` if it is none: a corner, and names. Where the corner has no
+/// unit, each name has a digit, as columns of other tables have not.
 fn header(text: &str) -> Option<(&str, Vec<&str>)> {
     // Most lines of a log end here: behind their first comma stands no name.
     let at = memchr(b',', text.as_bytes()).or_else(|| memchr(b';', text.as_bytes()))?;
@@ -94,11 +95,12 @@ fn header(text: &str) -> Option<(&str, Vec<&str>)> {
     }
     let cells = cells(text);
     let (corner, names) = cells.split_first()?;
+    let has_unit = RateUnit::within(corner).is_some();
     let is_name = |name: &&str| {
         !name.is_empty()
             && name.len() <= 64
             && !name.contains(' ')
-            && name.contains(|c: char| c.is_ascii_digit())
+            && (has_unit || name.contains(|c: char| c.is_ascii_digit()))
     };
     if !names.iter().all(is_name) {
         return None;
@@ -224,6 +226,13 @@ mod tests {
             );
             assert!(read(text).diagnostics.is_empty());
         }
+    }
+
+    #[test]
+    fn names_without_digits_need_a_unit_in_the_corner() {
+        let matrix = "GB/s,anna,bert,carl\nanna,,48.5,20\nbert,48,,21\ncarl,20,21,\n";
+        assert_eq!(table(matrix).unwrap().columns, ["anna", "bert", "carl"]);
+        assert_eq!(table(&matrix.replace("GB/s", "from")), None);
     }
 
     #[test]

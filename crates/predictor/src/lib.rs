@@ -9,6 +9,7 @@ mod explain;
 mod findings;
 mod limit;
 mod nccl;
+pub mod pairs;
 mod predict;
 mod step;
 pub mod validate;

@@ -9,6 +9,6 @@ mod paths;
 
 pub(crate) use build::{At, Builder, Declared, Named};
 pub(crate) use grouped::grouped;
-pub(crate) use host_list::compress;
+pub(crate) use host_list::{NAMES_MAX, compress, expand};
 pub(crate) use network::{of_fabrics, of_subnet};
 pub(crate) use paths::{Placed, declare};
