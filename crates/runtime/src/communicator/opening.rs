@@ -23,7 +23,8 @@ pub(super) fn open(joining: &Joining) -> Result<Either, Fault> {
         Ok(region) => region.as_ref().map_or_else(String::new, Region::address),
         Err(fault) => format!("{REFUSED}rank 0 has no {fault}"),
     };
-    let meeting = Meeting::new(joining.place.clone(), rank, ranks);
+    let meeting =
+        Meeting { deadline: joining.meets_within, ..Meeting::new(joining.place.clone(), rank, ranks) };
     let mut gathering = gather(&meeting, listening.endpoints().to_vec(), &offer)?;
     let instead = match shared(&mut gathering, region.ok().flatten(), joining)? {
         Shared::Region(region) => {

@@ -1,5 +1,6 @@
 //! How long collectives take: the same calls on all ranks, timed by all, told by the slowest.
 
+mod pairs;
 mod pattern;
 
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use weft_base::Bytes;
 use weft_collective::{Buffer, Call, Collective, Counts, Layout, Rank};
 
 use crate::{Buffer as Numbers, Communicator, Element, Fault, Reduction, Transport};
+pub use pairs::{PairMeasured, PairSeries, PairsMeasured, pairs};
 
 /// What is measured.
 #[derive(Debug, Clone)]
