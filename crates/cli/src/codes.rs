@@ -129,6 +129,31 @@ pub const MEASURING_FAILED: Code = Code {
         something, or was started with other options than the rest. The message names the rank and what was seen of it.",
 };
 
+/// A host on which ranks did not run.
+pub const HOST_FAILED: Code = Code {
+    name: "host-failed",
+    explanation: "`weft bench --ssh` could not start ranks on a host, or they ended there in a way in which they do not end by \
+        themselves. The message holds what ssh, or what was given as `--remote-shell`, has said. Ranks of all other hosts \
+        were ended.",
+};
+
+/// A host that is slow with all others.
+pub const SLOW_HOST: Code = Code {
+    name: "slow-host",
+    explanation: "In a matrix of rates a host stays below the others with nearly all its peers, so what limits it is its own: \
+        its adapter or the slot of that, its cable to the switch, its memory, or other work. If it only sends or only \
+        receives slowly, look at one direction of its cable and at its flow control. From where on a host counts as slow, \
+        and why, stands below the matrix.",
+};
+
+/// A pair that is slower than its hosts are with others.
+pub const SLOW_PAIR: Code = Code {
+    name: "slow-pair",
+    explanation: "In a matrix of rates two hosts are slower with each other than both are with others, so what limits them \
+        lies between them: a link or a switch that other pairs do not use, or a route that takes it. Several such pairs \
+        that cross the same place name that place.",
+};
+
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     FILE_UNREADABLE,
@@ -149,6 +174,9 @@ pub const CODES: &[Code] = &[
     NOTHING_TO_EXPLAIN,
     NOT_MEASURED,
     MEASURING_FAILED,
+    HOST_FAILED,
+    SLOW_HOST,
+    SLOW_PAIR,
 ];
 
 /// Codes of all crates, floor by floor.

@@ -1,25 +1,28 @@
-//! The other ranks, as processes of this program.
+//! The other ranks of this host, as processes of this program.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::ops::RangeInclusive;
 use std::process::{Child, Command, Stdio};
 
 use weft_runtime::Fault;
 
-/// Processes that are ended with this.
+use super::words::rankless;
+
+/// Processes that are ended with this one, however it ends: their standard input ends then.
 #[derive(Debug)]
 pub struct Followers(Vec<Child>);
 
 impl Followers {
-    /// Starts ranks 1 and up with the command line of this process.
-    pub fn start(ranks: u32, place: &Path) -> Result<Self, Fault> {
+    /// Starts these ranks with the command line of this process.
+    pub fn start(ranks: RangeInclusive<u32>, place: &OsStr) -> Result<Self, Fault> {
         let refused = |error: std::io::Error| Fault::Lacking { what: "processes", how: error.to_string() };
         let program = std::env::current_exe().map_err(refused)?;
+        let words = rankless(std::env::args_os().skip(1));
         let mut started = Self(Vec::new());
-        for rank in 1..ranks {
+        for rank in ranks {
             let mut command = Command::new(&program);
-            command.args(std::env::args_os().skip(1));
-            command.args(["--rank", &rank.to_string(), "--join"]).arg(place);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.args(&words).args(["--tied", "--rank", &rank.to_string(), "--join"]).arg(place);
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             started.0.push(command.spawn().map_err(refused)?);
         }
         Ok(started)

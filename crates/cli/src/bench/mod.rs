@@ -1,15 +1,26 @@
 //! Measures collectives between processes, of this host or of several.
 
+pub mod hosts;
 mod launch;
+mod matrix;
+pub mod pairs;
+mod seat;
+pub mod start;
 mod text;
+mod words;
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use weft_runtime::measure::{Measured, Series, measure};
-use weft_runtime::{Choice, Communicator, Fault, Joining, Place, Speeds};
+use weft_runtime::{Choice, Communicator, Either, Fault, Joining, Place, Speeds};
 
 use launch::Followers;
+pub use seat::{Seat, launched};
 pub use text::{rates, text};
+
+/// More ranks than this were never tried; each is connected to all others.
+pub const RANKS_MAX: u32 = 256;
 
 /// What is to be measured, on how many ranks.
 #[derive(Debug, Clone)]
@@ -26,6 +37,26 @@ pub struct Task {
     pub only_tcp: bool,
     /// The network interface, where the user names one.
     pub interface: Option<String>,
+    /// Whether it fails where memory cannot be shared.
+    pub only_shared: bool,
+    /// How long ranks that have not come are waited for.
+    pub patience: Duration,
+}
+
+impl Task {
+    /// Becomes one of the ranks that meet at a place.
+    pub fn join(&self, rank: u32, place: Place, calibrates: bool) -> Result<Communicator<Either>, Fault> {
+        let mut joining = Joining::new(place, rank, self.ranks);
+        (joining.deadline, joining.patience) = (self.deadline, self.patience);
+        (joining.only_tcp, joining.calibrates) = (self.only_tcp, calibrates);
+        joining.interface.clone_from(&self.interface);
+        let group = Communicator::join(&joining)?;
+        if let (true, Either::Tcp(_)) = (self.only_shared, group.transport()) {
+            let how = "the ranks are on several hosts, or the system gives them none in common".to_owned();
+            return Err(Fault::Lacking { what: "shared memory", how });
+        }
+        Ok(group)
+    }
 }
 
 /// What came of it.
@@ -41,24 +72,32 @@ pub struct Report {
     pub rows: Vec<Measured>,
 }
 
-/// Starts all other ranks on this host and measures as rank 0.
-pub fn lead(task: &Task) -> Result<Report, Fault> {
+/// Starts all other ranks on this host, and does `work` as rank 0.
+pub fn lead<R>(task: &Task, work: impl FnOnce(Place) -> Result<R, Fault>) -> Result<R, Fault> {
     let place = std::env::temp_dir().join(format!("weft-bench-{}", std::process::id()));
-    let followers = Followers::start(task.ranks, &place)?;
-    let report = take_part(task, 0, Place::File(place.clone()));
-    // Those that failed have told the first one; those that live end by themselves, or are ended now.
-    followers.end();
+    let result =
+        among(1..=task.ranks.saturating_sub(1), place.as_os_str(), || work(Place::File(place.clone())));
     // Where nobody came, there is none.
     let _ = std::fs::remove_file(place);
-    report
+    result
+}
+
+/// Does `work` while these other ranks of this host run too.
+pub fn among<R>(
+    others: std::ops::RangeInclusive<u32>,
+    place: &OsStr,
+    work: impl FnOnce() -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    let followers = Followers::start(others, place)?;
+    let result = work();
+    // Those that failed have told the first one; those that live end by themselves, or are ended now.
+    followers.end();
+    result
 }
 
 /// Measures as one of the ranks that meet at a place.
 pub fn take_part(task: &Task, rank: u32, place: Place) -> Result<Report, Fault> {
-    let mut joining = Joining::new(place, rank, task.ranks);
-    (joining.deadline, joining.only_tcp) = (task.deadline, task.only_tcp);
-    joining.interface.clone_from(&task.interface);
-    let mut group = Communicator::join(&joining)?;
+    let mut group = task.join(rank, place, true)?;
     let speeds = group.choice().speeds();
     if let Some(name) = &task.algorithm {
         group.choose(Choice::Named(name.clone()));
