@@ -88,7 +88,7 @@ fn short(figure: f64) -> String {
 fn judged(text: &mut String, report: &PairsReport) {
     let verdict = &report.verdict;
     let findings = report.findings();
-    let typical = verdict.typical.map_or_else(|| "nothing".to_owned(), |rate| format!("{rate:.3}"));
+    let typical = verdict.typical.map_or_else(|| "nothing".to_owned(), |rate| rate.to_string());
     let _ = writeln!(
         text,
         "#\n# Typical: {typical}. Slow: a host below {} of that, a pair below {} of what both its",

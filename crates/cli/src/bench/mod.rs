@@ -40,14 +40,14 @@ pub struct Task {
     /// Whether it fails where memory cannot be shared.
     pub only_shared: bool,
     /// How long ranks that have not come are waited for.
-    pub patience: Duration,
+    pub meets_within: Duration,
 }
 
 impl Task {
     /// Becomes one of the ranks that meet at a place.
     pub fn join(&self, rank: u32, place: Place, calibrates: bool) -> Result<Communicator<Either>, Fault> {
         let mut joining = Joining::new(place, rank, self.ranks);
-        (joining.deadline, joining.patience) = (self.deadline, self.patience);
+        (joining.deadline, joining.meets_within) = (self.deadline, self.meets_within);
         (joining.only_tcp, joining.calibrates) = (self.only_tcp, calibrates);
         joining.interface.clone_from(&self.interface);
         let group = Communicator::join(&joining)?;

@@ -1,7 +1,6 @@
 //! All pairs of ranks, and which host or pair is slow.
 
 use weft_base::{Diagnostic, Rate};
-use weft_collective::Rank;
 use weft_predictor::pairs::{PairRate, PairRates, SlowHost, SlowPair, Verdict, judge, rounds};
 use weft_runtime::measure::{PairSeries, PairsMeasured, pairs};
 use weft_runtime::{Communicator, Either, Fault, Place};
@@ -66,10 +65,7 @@ fn labels(hosts: &[String]) -> Vec<String> {
     let label = |(rank, name): (usize, &String)| {
         let alike = count(name, hosts);
         if alike == hosts.len() && alike > 1 || name.is_empty() {
-            Rank::new(u32::try_from(rank).unwrap_or(u32::MAX))
-                .to_string()
-                .chars()
-                .fold("rank".to_owned(), |text, c| text + &c.to_string())
+            format!("rank{rank}")
         } else if alike > 1 {
             format!("{name}:{}", count(name, &hosts[..rank]))
         } else {
@@ -102,7 +98,7 @@ impl PairsReport {
     fn host(&self, slow: &SlowHost) -> String {
         let share = |rate: Rate| {
             let typical = self.verdict.typical.map_or(1.0, Rate::as_gigabytes);
-            format!("{rate:.3}, {:.0} % of what is typical", 100.0 * rate.as_gigabytes() / typical.max(1e-9))
+            format!("{rate}, {:.0} % of what is typical", 100.0 * rate.as_gigabytes() / typical.max(1e-9))
         };
         let name = self.name(slow.host);
         match (slow.sends, slow.receives) {
@@ -125,15 +121,15 @@ impl PairsReport {
 
     fn pair(&self, slow: &SlowPair) -> String {
         let (from, to) = (self.name(slow.from), self.name(slow.to));
-        let expected = format!("both reach {:.3} with others", slow.expected);
+        let expected = format!("both reach {} with others", slow.expected);
         match slow.back {
             Some(back) => {
                 format!(
-                    "{from} and {to} are slow with each other: {:.3} there, {back:.3} back; {expected}",
+                    "{from} and {to} are slow with each other: {} there, {back} back; {expected}",
                     slow.rate
                 )
             }
-            None => format!("{from} to {to} is slow in this direction only: {:.3}; {expected}", slow.rate),
+            None => format!("{from} to {to} is slow in this direction only: {}; {expected}", slow.rate),
         }
     }
 }

@@ -56,9 +56,7 @@ impl Open {
             }
         };
         let opened = match &meeting.place {
-            Place::Address(address) => {
-                Self { listener: TcpListener::bind(address).map_err(lacking)?, file: None }
-            }
+            Place::Address(address) => Self { listener: listen_at(address).map_err(lacking)?, file: None },
             Place::File(path) => {
                 let listener = listen_anywhere().map_err(lacking)?;
                 let port = listener.local_addr().map_err(lacking)?.port();
@@ -80,6 +78,21 @@ impl Drop for Open {
         {
             drop(fs::remove_file(path));
         }
+    }
+}
+
+/// At an address. Many systems have for their own name an address that only they can reach; who gives a name means to be
+/// reached by others, so that then all addresses are listened at.
+fn listen_at(address: &str) -> std::io::Result<TcpListener> {
+    let found: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
+    let name = address.rsplit_once(':').map_or(address, |(name, _)| name);
+    let is_meant = name == "localhost" || address.parse::<SocketAddr>().is_ok();
+    match found.first() {
+        Some(first) if !is_meant && found.iter().all(|address| address.ip().is_loopback()) => {
+            let port = first.port();
+            TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)))
+        }
+        Some(_) | None => TcpListener::bind(&found[..]),
     }
 }
 
@@ -160,6 +173,14 @@ pub(super) fn network() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_that_is_meant_is_taken_as_it_is() {
+        for address in ["127.0.0.1:0", "localhost:0"] {
+            assert!(listen_at(address).unwrap().local_addr().unwrap().ip().is_loopback(), "{address}");
+        }
+        assert!(listen_at("no such name:0").is_err());
+    }
 
     #[test]
     fn an_invitation_is_read_by_those_who_are_meant() {
