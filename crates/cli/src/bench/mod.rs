@@ -52,7 +52,7 @@ impl Task {
         joining.interface.clone_from(&self.interface);
         let group = Communicator::join(&joining)?;
         if let (true, Either::Tcp(_)) = (self.only_shared, group.transport()) {
-            let how = "the ranks are on several hosts, or the system gives them none in common".to_owned();
+            let how = format!("the ranks would use {}", group.transport().describe());
             return Err(Fault::Lacking { what: "shared memory", how });
         }
         Ok(group)

@@ -1,10 +1,12 @@
 //! What every two ranks reach between them, several pairs at a time.
 
+use std::sync::Arc;
+
 use weft_base::Bytes;
 use weft_collective::{Call, Collective, Counts, Rank};
 
 use super::now;
-use crate::{Communicator, Element, Fault, Reduction, Transport};
+use crate::{Choice, Communicator, Element, Fault, Reduction, Transport};
 
 /// What is measured of each pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,9 @@ const SMALL: usize = 8;
 /// Numbers that a rank tells of each of its peers.
 const TOLD: usize = 5;
 
+/// The algorithm, of which nothing is left but one message of each pair where all other parts are empty.
+const ALGORITHM: &str = "pairwise";
+
 /// Measures all pairs of `rounds`, of which those of one round at the same time; a rank is in at most one pair of a
 /// round. All ranks call this with the same rounds, and all learn everything.
 pub fn pairs<T: Transport>(
@@ -61,33 +66,25 @@ pub fn pairs<T: Transport>(
     rounds: &[Vec<(u32, u32)>],
     series: &PairSeries,
 ) -> Result<PairsMeasured, Fault> {
-    let ranks = communicator.ranks() as usize;
-    let own = communicator.rank();
+    let (ranks, own, choice) = (communicator.ranks(), communicator.rank(), communicator.choice().clone());
     let bytes = usize::try_from(series.bytes.get()).unwrap_or(usize::MAX).max(SMALL);
-    let mut seen: Vec<Seen> = vec![Seen::default(); ranks];
-    let mut visit = Visit { own, bytes, sent: vec![mark(own); bytes], received: vec![0; bytes] };
+    let mut seen: Vec<Seen> = vec![Seen::default(); ranks as usize];
+    let mut memory = Memory { own, sent: vec![mark(own); bytes], received: vec![0; bytes] };
     for _ in 0..series.repeats.max(1) {
         for round in rounds {
-            // Calls of other pairs will not come again for a while, and many would be slow to find.
-            communicator.choose(communicator.choice().clone());
+            // Calls of other rounds will not come again for a while, and many would be slow to find.
+            communicator.choose(Choice::Named(ALGORITHM.to_owned()));
             communicator.barrier()?;
-            let pair = round.iter().map(|(one, other)| (Rank::new(*one), Rank::new(*other)));
-            let mine = pair.clone().find(|(one, other)| *one == own || *other == own);
-            let Some((one, other)) = mine else {
-                // Whoever pauses counts the calls of the others, in which it has no part.
-                let next = |by: u32| Rank::new((own.get() + by) % communicator.ranks().max(1));
-                visit.run(communicator, next(1), next(2))?;
-                continue;
-            };
-            let found = visit.run(communicator, one, other)?;
-            let peer = if one == own { other } else { one };
-            if let Some(seen) = seen.get_mut(peer.index()) {
+            let visit = Visit::new(round, ranks, own, bytes);
+            let found = visit.run(communicator, &mut memory)?;
+            if let Some(seen) = visit.peer().and_then(|peer| seen.get_mut(peer.index())) {
                 seen.rates.push(found.bytes_per_s);
                 seen.latencies.push(found.latency_s);
                 seen.wrong_count += found.wrong_count;
             }
         }
     }
+    communicator.choose(choice);
     tell(communicator, &seen)
 }
 
@@ -99,12 +96,45 @@ struct Seen {
     wrong_count: u64,
 }
 
-/// A pair's time together.
-struct Visit {
+/// What a rank sends, and where it receives.
+struct Memory {
     own: Rank,
-    bytes: usize,
     sent: Vec<u8>,
     received: Vec<u8>,
+}
+
+/// A round: what all pairs of it do at the same time. Whoever pauses makes the same calls, and has no part in them.
+struct Visit {
+    own: Rank,
+    /// The pair of this rank.
+    pair: Option<(Rank, Rank)>,
+    small: Message,
+    ahead: Message,
+    whole: Message,
+}
+
+/// One message of each pair, from the one to the other, and from the other to the one: an exchange of all ranks in
+/// which all other parts are empty.
+struct Message {
+    there: Call,
+    back: Call,
+}
+
+impl Message {
+    fn new(round: &[(u32, u32)], ranks: u32, bytes: usize) -> Self {
+        let ranks = ranks as usize;
+        let call = |is_back: bool| {
+            let mut counts = vec![0_u64; ranks * ranks];
+            for (one, other) in round {
+                let (from, to) = if is_back { (*other, *one) } else { (*one, *other) };
+                if let Some(count) = counts.get_mut(from as usize * ranks + to as usize) {
+                    *count = bytes as u64;
+                }
+            }
+            Call { counts: Counts::PerPair(Arc::from(counts)), ..Call::bytes(Collective::AllToAll, 0) }
+        };
+        Self { there: call(false), back: call(true) }
+    }
 }
 
 struct Found {
@@ -114,83 +144,103 @@ struct Found {
 }
 
 impl Visit {
-    /// What the pair reaches; of no meaning for ranks outside of it, which make the same number of calls.
+    fn new(round: &[(u32, u32)], ranks: u32, own: Rank, bytes: usize) -> Self {
+        let pair = round.iter().map(|(one, other)| (Rank::new(*one), Rank::new(*other)));
+        let message = |bytes| Message::new(round, ranks, bytes);
+        Self {
+            own,
+            pair: pair.clone().find(|(one, other)| *one == own || *other == own),
+            small: message(SMALL),
+            ahead: message((bytes / AHEAD).max(1)),
+            whole: message(bytes),
+        }
+    }
+
+    /// The other one of this rank's pair.
+    fn peer(&self) -> Option<Rank> {
+        self.pair.map(|(one, other)| if one == self.own { other } else { one })
+    }
+
+    /// Whether this rank is the one that begins.
+    fn is_one(&self) -> bool {
+        self.pair.is_some_and(|(one, _)| one == self.own)
+    }
+
+    /// What the pair reaches; of no meaning for a rank without one.
     fn run<T: Transport>(
-        &mut self,
+        &self,
         communicator: &mut Communicator<T>,
-        one: Rank,
-        other: Rank,
+        memory: &mut Memory,
     ) -> Result<Found, Fault> {
         let mut trips = Vec::with_capacity(PINGS);
         for _ in 0..PINGS {
             let begun = now();
-            self.send(communicator, one, other, SMALL)?;
-            self.send(communicator, other, one, SMALL)?;
+            memory.play(communicator, &self.small.there)?;
+            memory.play(communicator, &self.small.back)?;
             trips.push(begun.elapsed().as_secs_f64());
         }
         // The other one cannot tell when a message was sent that it received.
-        let trip = self.told(communicator, one, other, median(trips.get(1..).unwrap_or_default()))?;
-        let there = self.timed(communicator, one, other, trip)?;
-        let back = self.timed(communicator, other, one, trip)?;
-        let wrong_count = if self.own == one { back.1 } else { there.1 };
-        let bytes_per_s = if self.own == one { there.0 } else { back.0 };
-        Ok(Found { bytes_per_s, latency_s: trip / 2.0, wrong_count })
+        let trip_s = self.told(communicator, memory, median(trips.get(1..).unwrap_or_default()))?;
+        let there = self.timed(communicator, memory, false, trip_s)?;
+        let back = self.timed(communicator, memory, true, trip_s)?;
+        let (sent, received) = if self.is_one() { (there, back) } else { (back, there) };
+        Ok(Found { bytes_per_s: sent.0, latency_s: trip_s / 2.0, wrong_count: received.1 })
     }
 
     /// The bytes per second of a message, as its sender sees it: until the receiver has said that it has come, less
     /// what small messages take there and back. The receiver learns how many bytes were wrong.
     fn timed<T: Transport>(
-        &mut self,
+        &self,
         communicator: &mut Communicator<T>,
-        from: Rank,
-        to: Rank,
+        memory: &mut Memory,
+        is_back: bool,
         trip_s: f64,
     ) -> Result<(f64, u64), Fault> {
-        if self.own == to {
-            self.received.fill(0);
+        let (ahead, whole) = if is_back {
+            (&self.ahead.back, &self.whole.back)
+        } else {
+            (&self.ahead.there, &self.whole.there)
+        };
+        let answer = if is_back { &self.small.there } else { &self.small.back };
+        let receives = self.pair.is_some() && self.is_one() == is_back;
+        if receives {
+            memory.received.fill(0);
         }
-        self.send(communicator, from, to, (self.bytes / AHEAD).max(1))?;
-        self.send(communicator, to, from, SMALL)?;
+        memory.play(communicator, ahead)?;
+        memory.play(communicator, answer)?;
         let begun = now();
-        self.send(communicator, from, to, self.bytes)?;
-        let wrong = if self.own == to { self.wrong(from) } else { 0 };
-        self.send(communicator, to, from, SMALL)?;
+        memory.play(communicator, whole)?;
+        memory.play(communicator, answer)?;
         let whole_s = begun.elapsed().as_secs_f64();
+        let wrong = self.peer().filter(|_| receives).map_or(0, |from| memory.wrong(from));
         // A trip that was measured long is no reason to take a rate for endless.
         let moving_s = (whole_s - trip_s).max(whole_s / 2.0).max(1e-9);
-        Ok((as_float(self.bytes) / moving_s, wrong))
+        Ok((as_float(memory.sent.len()) / moving_s, wrong))
     }
 
-    fn send<T: Transport>(
-        &mut self,
-        communicator: &mut Communicator<T>,
-        from: Rank,
-        to: Rank,
-        bytes: usize,
-    ) -> Result<(), Fault> {
-        let elements = Counts::Even(bytes as u64);
-        let call = Call { counts: elements, root: from, peer: to, ..Call::bytes(Collective::SendRecv, 0) };
-        let combined = (Element::U8, Reduction::Sum);
-        let (input, output) = communicator.lengths(&call, combined)?;
-        let (input, output) = (self.sent.get(..input), self.received.get_mut(..output));
-        communicator.call(&call, combined, input.unwrap_or_default(), output.unwrap_or_default())
-    }
-
-    /// A number that one tells the other.
+    /// A number that the one tells the other.
     fn told<T: Transport>(
-        &mut self,
+        &self,
         communicator: &mut Communicator<T>,
-        from: Rank,
-        to: Rank,
+        memory: &mut Memory,
         number: f64,
     ) -> Result<f64, Fault> {
-        self.sent[..SMALL].copy_from_slice(&number.to_ne_bytes());
-        let sent = self.send(communicator, from, to, SMALL);
-        self.sent[..SMALL].fill(mark(self.own));
+        memory.sent[..SMALL].copy_from_slice(&number.to_ne_bytes());
+        let sent = memory.play(communicator, &self.small.there);
+        memory.sent[..SMALL].fill(mark(self.own));
         sent?;
         let mut bytes = [0; SMALL];
-        bytes.copy_from_slice(&self.received[..SMALL]);
-        Ok(if self.own == to { f64::from_ne_bytes(bytes) } else { number })
+        bytes.copy_from_slice(&memory.received[..SMALL]);
+        Ok(if self.is_one() { number } else { f64::from_ne_bytes(bytes) })
+    }
+}
+
+impl Memory {
+    fn play<T: Transport>(&mut self, communicator: &mut Communicator<T>, call: &Call) -> Result<(), Fault> {
+        let combined = (Element::U8, Reduction::Sum);
+        let (input, output) = communicator.lengths(call, combined)?;
+        let (input, output) = (self.sent.get(..input), self.received.get_mut(..output));
+        communicator.call(call, combined, input.unwrap_or_default(), output.unwrap_or_default())
     }
 
     fn wrong(&self, from: Rank) -> u64 {
