@@ -52,9 +52,9 @@ pub struct Args {
     /// How often each size is measured; the median counts
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
-    /// How long a rank that does not move is waited for, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    deadline: u64,
+    /// How long a rank that does not move is waited for, in seconds: 5; where pairs are measured 60, as one may be slow
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    deadline: Option<u64>,
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -311,7 +311,7 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
         lasting: Duration::from_millis(20),
         registered: args.registered,
     };
-    let deadline = Duration::from_secs(args.deadline);
+    let deadline = Duration::from_secs(args.deadline.unwrap_or(if args.is_pairs() { 60 } else { 5 }));
     let (algorithm, interface) = (args.algorithm.clone(), args.interface.clone());
     let only_tcp = args.tcp || args.on.transport == Some(TransportName::Tcp);
     let only_shared = args.on.transport == Some(TransportName::SharedMemory);

@@ -69,7 +69,7 @@ pub fn pairs<T: Transport>(
     let (ranks, own, choice) = (communicator.ranks(), communicator.rank(), communicator.choice().clone());
     let bytes = usize::try_from(series.bytes.get()).unwrap_or(usize::MAX).max(SMALL);
     let mut seen: Vec<Seen> = vec![Seen::default(); ranks as usize];
-    let mut memory = Memory { own, sent: vec![mark(own); bytes], received: vec![0; bytes] };
+    let mut memory = Memory { sent: vec![mark(own); bytes], received: vec![0; bytes] };
     for _ in 0..series.repeats.max(1) {
         for round in rounds {
             // Calls of other rounds will not come again for a while, and many would be slow to find.
@@ -98,7 +98,6 @@ struct Seen {
 
 /// What a rank sends, and where it receives.
 struct Memory {
-    own: Rank,
     sent: Vec<u8>,
     received: Vec<u8>,
 }
