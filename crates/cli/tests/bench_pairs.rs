@@ -88,6 +88,9 @@ fn a_slow_host_and_a_slow_link_are_named_and_equals_are_not() {
     let slow = named(&network);
     assert_eq!(slow.hosts, ["4"], "{}", slow.document);
     assert_eq!(slow.pairs, [("1".to_owned(), "6".to_owned())], "{}", slow.document);
+    let codes: Vec<&Value> =
+        slow.document["diagnostics"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
+    assert_eq!(codes, ["slow-host", "slow-pair"]);
     assert!(slow.document["slow_hosts"][0]["sends_bytes_per_s"].is_number());
     assert!(slow.document["slow_pairs"][0]["back_bytes_per_s"].is_number());
 }

@@ -39,8 +39,8 @@ pub struct HostArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 7400)]
     pub port: u16,
     /// How long ranks wait for those that have not come, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub meet_within: u64,
+    #[arg(long = "meet-within", value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub meet_within_s: u64,
     /// What ranks move data over; else shared memory where all are on one host
     #[arg(long, value_enum, ignore_case = true, value_name = "TRANSPORT", conflicts_with = "tcp")]
     pub transport: Option<TransportName>,
@@ -139,12 +139,12 @@ impl Hosts {
     }
 
     /// The words that start ranks, without a program before and `--rank` behind.
-    pub fn words(&self, given: impl IntoIterator<Item = OsString>, meet_within: u64) -> Vec<OsString> {
+    pub fn words(&self, given: impl IntoIterator<Item = OsString>, meet_within_s: u64) -> Vec<OsString> {
         let mut words = measuring(given);
         words.extend(["--ranks", &self.ranks().to_string(), "--join"].map(OsString::from));
         words.push(self.join.clone());
-        if meet_within != 30 {
-            words.extend(["--meet-within", &meet_within.to_string()].map(OsString::from));
+        if meet_within_s != 30 {
+            words.extend(["--meet-within", &meet_within_s.to_string()].map(OsString::from));
         }
         words
     }
@@ -174,13 +174,13 @@ fn source(text: &str) -> Result<Source, Failure> {
 pub fn commands(hosts: &Hosts, args: &HostArgs, given: &[OsString]) -> String {
     let ranks = hosts.ranks();
     let program = args.program.clone().unwrap_or_else(|| "weft".into());
-    let command = |seat: &str, meet_within: u64| {
-        let words = hosts.words(given.iter().cloned(), meet_within);
+    let command = |seat: &str, meet_within_s: u64| {
+        let words = hosts.words(given.iter().cloned(), meet_within_s);
         let ends = ["--rank".into(), OsString::from(seat)];
         line([&program].into_iter().chain(&words).chain(&ends))
     };
     let (place, count) = (hosts.join.to_string_lossy(), hosts.names.len());
-    let patience = if args.meet_within == 30 { PASTING } else { args.meet_within };
+    let patience = if args.meet_within_s == 30 { PASTING } else { args.meet_within_s };
     let mut text =
         format!("# {ranks} ranks on {count} hosts; rank 0 is on {}, and prints.\n", hosts.names[0]);
     let _ = writeln!(text, "# They meet at {place}: that must be reached from all of them.");
@@ -189,7 +189,7 @@ pub fn commands(hosts: &Hosts, args: &HostArgs, given: &[OsString]) -> String {
         let _ = writeln!(text, "# {host}\n{}", command(&hosts.seats(number), patience));
     }
     let (names, auto) =
-        (hosts.names.iter().map(|name| bare(name)).collect::<Vec<_>>(), command("auto", args.meet_within));
+        (hosts.names.iter().map(|name| bare(name)).collect::<Vec<_>>(), command("auto", args.meet_within_s));
     let (list, each) = (names.join(","), hosts.per_host);
     let slots: Vec<String> = names.iter().map(|name| format!("{name}:{each}")).collect();
     let _ = writeln!(text, "#\n# Or by a launcher, the same line everywhere: Slurm, Open MPI, MPICH");

@@ -53,7 +53,7 @@ pub fn text(report: &PairsReport, latencies: bool) -> String {
 }
 
 fn grid(text: &mut String, report: &PairsReport, figure: impl Fn(PairMeasured) -> f64) {
-    let names = || report.names.iter().map(|name| name.len());
+    let names = || report.names.iter().map(String::len);
     let (first, column) = (names().max().unwrap_or(0), names().max().unwrap_or(0).max(8));
     let _ = write!(text, "{:first$}", "");
     for name in &report.names {
@@ -120,12 +120,12 @@ fn percent(share: f64) -> String {
 }
 
 fn why(host: Limit, pair: Limit) -> String {
-    let noise = host.noise.max(pair.noise);
+    let noise = host.noise_share.max(pair.noise_share);
     if host.is_by_noise() || pair.is_by_noise() {
         format!(
             "without cause they differ by {}, and {:.1} times that is no chance",
             percent(noise),
-            pair.deviations
+            pair.deviation_count
         )
     } else {
         let (least, noise) = (percent(LEAST_LOSS), percent(noise));

@@ -1,4 +1,5 @@
 //! Starts ranks on hosts over ssh, waits for them, and ends all of them when one fails.
+#![expect(clippy::disallowed_methods, reason = "what does not end is ended after a while")]
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -80,7 +81,7 @@ impl Remote {
             Some(program) => program.clone(),
             None => std::env::current_exe().map_or_else(|_| "weft".into(), OsString::from),
         };
-        let within = if args.meet_within == 30 { STARTING } else { args.meet_within };
+        let within = if args.meet_within_s == 30 { STARTING } else { args.meet_within_s };
         let mut words = vec!["exec".into(), program];
         words.extend(hosts.words(given.iter().cloned(), within));
         words.extend(["--rank", &hosts.seats(number), "--name", bare(host), "--tied"].map(OsString::from));

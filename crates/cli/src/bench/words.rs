@@ -30,7 +30,7 @@ fn without(words: impl IntoIterator<Item = OsString>, dropped: impl Fn(&str) -> 
             Some(_) | None => (text.as_str(), None),
         };
         // `-n4`: a short option may touch its value.
-        let short = name.strip_prefix("-n").filter(|value| !value.is_empty()).is_some() && dropped("-n");
+        let short = name.strip_prefix("-n").is_some_and(|value| !value.is_empty()) && dropped("-n");
         if dropped(name) && value.is_none() {
             words.next();
         } else if !dropped(name) && !short && !PLACING_ALONE.contains(&name) {

@@ -315,7 +315,7 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
     let (algorithm, interface) = (args.algorithm.clone(), args.interface.clone());
     let only_tcp = args.tcp || args.on.transport == Some(TransportName::Tcp);
     let only_shared = args.on.transport == Some(TransportName::SharedMemory);
-    let meets_within = Duration::from_secs(args.on.meet_within);
+    let meets_within = Duration::from_secs(args.on.meet_within_s);
     Ok(Task { series, ranks, algorithm, deadline, only_tcp, interface, only_shared, meets_within })
 }
 

@@ -72,8 +72,11 @@ struct EndsJson {
 pub fn document(report: &PairsReport) -> PairsJson {
     let name = |rank: usize| report.name(rank).to_owned();
     let rate = |rate: Rate| rate.as_gigabytes() * 1e9;
-    let limit =
-        |limit: Limit| LimitJson { share: limit.share, noise: limit.noise, deviations: limit.deviations };
+    let limit = |limit: Limit| LimitJson {
+        share: limit.share,
+        noise: limit.noise_share,
+        deviations: limit.deviations,
+    };
     let ranks = report.names.len();
     let pairs = (0..ranks * ranks).filter_map(|at| {
         let (from, to) = (at / ranks, at % ranks);

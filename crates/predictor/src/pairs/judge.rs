@@ -23,15 +23,16 @@ pub struct Limit {
     /// The share of what is expected: 0.8.
     pub share: f64,
     /// How much the values differ from each other without cause, as the standard deviation of their logarithms.
-    pub noise: f64,
+    pub noise_share: f64,
     /// By how many such deviations one value of so many may be lower by chance.
-    pub deviations: f64,
+    pub deviation_count: f64,
 }
 
 impl Limit {
-    fn new(noise: f64, count: usize) -> Self {
-        let deviations = deviations(count);
-        Self { share: (1.0 - LEAST_LOSS).min(libm::exp(-noise * deviations)), noise, deviations }
+    fn new(noise_share: f64, count: usize) -> Self {
+        let deviation_count = deviations(count);
+        let share = (1.0 - LEAST_LOSS).min(libm::exp(-noise_share * deviation_count));
+        Self { share, noise_share, deviation_count }
     }
 
     /// Whether the noise sets it, rather than [`LEAST_LOSS`].
