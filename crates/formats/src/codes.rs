@@ -15,7 +15,7 @@ pub const CODES: &[Code] = &[
     EMPTY_INPUT,
     NOT_TEXT,
     HOST_LIST,
-    HOST_TWICE,
+    crate::host_names::HOST_TWICE,
     HIERARCHY_NAME_TWICE,
     HIERARCHY_UNDEFINED,
     HIERARCHY_CYCLE,
@@ -108,14 +108,6 @@ pub const HOST_LIST: Code = Code {
     explanation: "A list of hosts or switches is written as Slurm writes it: names between commas, numbers in \
                   brackets as `n[001-016,20]`. An item that does not read so is left out. One file may name a \
                   million hosts; a range beyond that is refused, since it is nearly always a slip of the finger.",
-};
-
-/// A host that a list names twice.
-pub const HOST_TWICE: Code = Code {
-    name: "host-twice",
-    explanation: "A list of hosts on which something is to be started names one of them twice, as files of batch systems do \
-                  that name a host once for each of its slots. It is not guessed whether that was meant: name each host \
-                  once, and say how many ranks it gets with `--per-host`.",
 };
 
 /// A switch or a block defined twice.

@@ -2,12 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use weft_base::{Diagnostic, Place};
+use weft_base::{Code, Diagnostic, Place};
 
-use crate::codes::{HOST_LIST, HOST_TWICE};
+use crate::codes::HOST_LIST;
 use crate::format::Source;
 use crate::hierarchy::{NAMES_MAX, expand};
 use crate::ranges::short;
+
+/// A host that a list names twice.
+pub const HOST_TWICE: Code = Code {
+    name: "host-twice",
+    explanation: "A list of hosts on which something is to be started names one of them twice, as files of batch systems do \
+                  that name a host once for each of its slots. It is not guessed whether that was meant: name each host \
+                  once, and say how many ranks it gets with `--per-host`.",
+};
 
 /// The hosts that a text names, in its order: `node[01-16],login`, a list of such on each line. `#` begins a remark.
 ///

@@ -75,7 +75,7 @@ pub fn document(report: &PairsReport) -> PairsJson {
     let limit = |limit: Limit| LimitJson {
         share: limit.share,
         noise: limit.noise_share,
-        deviations: limit.deviations,
+        deviations: limit.deviation_count,
     };
     let ranks = report.names.len();
     let pairs = (0..ranks * ranks).filter_map(|at| {
