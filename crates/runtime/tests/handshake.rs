@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use group::{fresh_path, ranks};
 use weft_collective::Rank;
+use weft_runtime::transports::shared_memory::{Region, Settings, SharedMemory};
 use weft_runtime::{Choice, Communicator, Either, Fault, Meeting, Place, Reduction, meet};
 
 #[test]
@@ -105,4 +106,19 @@ fn a_call_that_one_rank_makes_besides_is_told() {
         });
         names(&faults, "all-reduce of 8 float", "barrier");
     }
+}
+
+#[test]
+fn a_region_of_another_version_is_refused_with_both_layouts() {
+    use std::os::unix::fs::FileExt;
+    let region = SharedMemory::create(2, &Settings::default()).unwrap();
+    let address = region.address();
+    let (process, descriptor) = address.split_once('/').unwrap();
+    let path = format!("/proc/{process}/fd/{descriptor}");
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+    // "weft", and the number of the layout.
+    file.write_all_at(&0x7765_6674_0000_0063_u64.to_ne_bytes(), 0).unwrap();
+    let refused = Region::open(&address).unwrap_err().to_string();
+    let start = "shared memory: the file is a region of layout 99, and this version of Weftwork has layout ";
+    assert!(refused.starts_with(start), "{refused}");
 }

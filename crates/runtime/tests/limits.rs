@@ -70,13 +70,13 @@ fn child() {
             limit(late);
         }
         // To everyone, and large enough to be read directly.
-        let mut all = vec![0_f32; ranks as usize * 300_000];
+        let mut all = vec![0_f32; ranks as usize * 600_000];
         let own = vec![f32::from(u8::try_from(rank).unwrap()); all.len()];
         group.all_to_all(&own, &mut all)?;
         let mut sum = [1_i32];
         group.all_reduce(&mut sum, Reduction::Sum)?;
         assert_eq!(sum[0].cast_unsigned(), ranks);
-        for (part, from) in all.chunks(300_000).zip(0_u8..) {
+        for (part, from) in all.chunks(600_000).zip(0_u8..) {
             assert!(part.iter().all(|it| it.to_bits() == f32::from(from).to_bits()));
         }
         Ok::<(), Fault>(())

@@ -502,6 +502,6 @@ fn what_is_no_region_is_refused() {
     let file = std::fs::OpenOptions::new().read(true).write(true).open(std::env::current_exe().unwrap());
     if let Ok(file) = file {
         let refused = Region::from_file(file.into()).unwrap_err().to_string();
-        assert_eq!(refused, "shared memory: the file is no region of this version of Weftwork");
+        assert_eq!(refused, "shared memory: the file is no region of Weftwork");
     }
 }

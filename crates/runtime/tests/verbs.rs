@@ -1,6 +1,6 @@
 //! The verbs transport over queue pairs in memory, and the library by its double. Neither has seen hardware.
 #![cfg(all(target_os = "linux", feature = "verbs"))]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm, reason = "tests may fail")]
 
 mod common;
 

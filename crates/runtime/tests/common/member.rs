@@ -62,7 +62,7 @@ pub fn adds_up(group: &mut Communicator<Either>, ids: &[u32]) -> Result<(), Faul
     let right: f32 = ids.iter().map(|id| brought(*id)).sum();
     for round in 0..20 {
         // The large one is read from other processes' memory.
-        let mut data = vec![own; if round % 10 == 9 { 700_000 } else { 1000 }];
+        let mut data = vec![own; if round % 10 == 9 { 2_500_000 } else { 1000 }];
         group.all_reduce(&mut data, Reduction::Sum)?;
         assert!(data.iter().all(|sum| sum.to_bits() == right.to_bits()), "{ids:?}: {}", data[0]);
     }
