@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use group::{fresh_path, ranks};
 use weft_runtime::{Fault, Reduction};
 
-const DEADLINE: Duration = Duration::from_secs(1);
+const DEADLINE: Duration = Duration::from_secs(2);
 
 /// Three ranks, the second of which is busy for three deadlines while the others wait for it, each by another one.
 fn busy(tcp: bool, patience: Duration) -> Vec<(Result<f64, Fault>, Duration)> {

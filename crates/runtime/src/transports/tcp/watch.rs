@@ -19,8 +19,8 @@ use crate::{Fault, Port};
 
 /// The longest time between two beats.
 const BEAT: Duration = Duration::from_secs(1);
-/// In that many beats two ranks that wait hear of each other even if one is slow.
-const FRESH_BEATS: u32 = 3;
+/// In that many beats, less than the deadline, two ranks that wait hear of each other even if one is slow.
+const FRESH_BEATS: u32 = 4;
 /// Calls of a peer that are remembered.
 const REMEMBERED: usize = 16;
 /// The clock and the system's scheduler are asked once in so many rounds.
