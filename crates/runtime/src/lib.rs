@@ -18,8 +18,8 @@
 //! # }
 //! ```
 //!
-//! Numbers are `u8`, `i32`, `i64`, [`f16`], [`bf16`], `f32` and `f64`; each [`Reduction`] is for all of them. Data in
-//! memory of [`Communicator::buffer`] is not copied on its way between ranks of one host.
+//! Numbers are `u8`, `i32`, `i64`, [`f16`](struct@f16), [`bf16`], `f32` and `f64`; each [`Reduction`] is for all of
+//! them. Data in memory of [`Communicator::buffer`] is not copied on its way between ranks of one host.
 
 pub mod agreement;
 mod buffer;
