@@ -37,6 +37,14 @@ pub const OUTPUT_IS_TERMINAL: Code = Code {
         `weft gather > case.tar.gz`.",
 };
 
+/// What a file says that messages cost cannot be read.
+pub const CALIBRATION: Code = Code {
+    name: "calibration",
+    explanation: "A file of what messages and local work cost, as `weft bench --calibrate --save FILE` writes it, has a \
+        key, a value or a version that is not known. Times have units (`us`), rates too (`GB/s`). Measure again, or mend \
+        the line that is named.",
+};
+
 /// A file that cannot be written.
 pub const FILE_UNWRITABLE: Code = Code {
     name: "file-unwritable",
@@ -177,6 +185,7 @@ pub const CODES: &[Code] = &[
     HOST_FAILED,
     SLOW_HOST,
     SLOW_PAIR,
+    CALIBRATION,
 ];
 
 /// Codes of all crates, floor by floor.

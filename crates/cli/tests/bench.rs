@@ -1,5 +1,5 @@
 //! `weft bench` as a user sees it.
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 mod common;
 
@@ -45,6 +45,40 @@ fn types_and_reductions_are_right() {
         );
         assert!(rows.iter().all(|row| row["algorithm"] == "ring"));
     }
+}
+
+#[test]
+fn predictions_stand_beside_what_was_measured() {
+    let document = json(&["all", "--compare", "--min", "4KiB", "--max", "4KiB"]);
+    let rows = document["rows"].as_array().unwrap();
+    // Six collectives and a barrier.
+    assert_eq!(rows.len(), 7, "{document}");
+    for row in rows {
+        let seconds = |key: &str| row[key].as_f64().unwrap();
+        let (time, predicted) = (seconds("time_s"), seconds("predicted_s"));
+        assert!((seconds("ratio") - time / predicted).abs() < 1e-9 * seconds("ratio"), "{row}");
+        let close = (predicted / time - 1.0).abs() <= 0.1
+            || (seconds("least_s")..=seconds("most_s")).contains(&predicted);
+        assert_eq!(row["verdict"] == "as predicted", close, "{row}");
+    }
+    assert!(document["median_error"].as_f64().unwrap() >= 0.0);
+}
+
+#[test]
+fn costs_are_saved_and_chosen_by() {
+    let path = std::env::temp_dir().join(format!("weft-costs-{}.toml", std::process::id()));
+    let file = path.to_str().unwrap();
+    let table = stdout(&["bench", "--calibrate", "--repeats", "1", "--max", "4KiB", "--save", file]);
+    assert!(table.contains("a call") && table.contains("copied twice"), "{table}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("version = 1\ntransport = \"shared memory\"\nhost = "), "{text}");
+    let document = json(&["--calibration", file, "--min", "4KiB", "--max", "4KiB"]);
+    assert!(document["latency_s"].as_f64().unwrap() > 0.0, "{document}");
+    // The processors stand behind three comments and keys, and a number needs no quotes.
+    std::fs::write(&path, text.replace("processors = ", "processors = a")).unwrap();
+    let (code, error) = refused(&["bench", "--calibration", file], b"");
+    assert!(code == 3 && error.contains("calibration") && error.contains(":5:"), "{code} {error}");
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

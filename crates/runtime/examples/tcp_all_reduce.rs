@@ -11,11 +11,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use weft_base::Span;
 use weft_collective::{Rank, Terrain};
-use weft_runtime::{
-    Choice, Communicator, Listening, Meeting, Place, Reduction, Speeds, Tcp, TcpSettings, meet,
-};
+use weft_runtime::model::Calibration;
+use weft_runtime::{Choice, Communicator, Listening, Meeting, Place, Reduction, Tcp, TcpSettings, meet};
 
 const CHILD: &str = "WEFT_EXAMPLE_CHILD";
 const BATCHES: usize = 9;
@@ -48,7 +46,7 @@ fn main() {
     if rank.get() == 0 {
         tcp.reasons().iter().for_each(|reason| println!("{reason}"));
     }
-    let first = Choice::Quickest(Speeds { latency: Span::from_microseconds(5.0), bytes_per_s: 2e9 });
+    let first = Choice::Quickest(Box::new(Calibration::of_link(5e-6, 2e9)));
     let mut group = Communicator::new(rank, Terrain::flat(2), tcp, first);
     match argument(0) {
         Some(name) => group.choose(Choice::Named(name.clone())),

@@ -60,8 +60,45 @@ pub struct Announced<'a> {
     pub text: &'a str,
 }
 
+/// How pieces of messages travel over a transport, by their length: what a model of their time must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Up to this length they travel in one line of the cache.
+    pub line_bytes: usize,
+    /// Larger ones are copied towards the receiver in parts of so much,
+    pub part_bytes: usize,
+    /// of which so much can be on its way to one peer.
+    pub window_bytes: usize,
+    /// From this length on the receiver reads them from the sender's memory.
+    pub direct_from_bytes: usize,
+    /// Up to this length it does.
+    pub direct_up_to_bytes: usize,
+}
+
+impl Shape {
+    /// Of a stream of bytes: copied in parts, with so much on its way.
+    pub const fn stream(part_bytes: usize, window_bytes: usize) -> Self {
+        Self { line_bytes: 0, part_bytes, window_bytes, direct_from_bytes: usize::MAX, direct_up_to_bytes: 0 }
+    }
+
+    /// Whether the rest of a piece is read by the receiver.
+    pub fn is_direct(&self, piece: usize, rest: usize) -> bool {
+        rest >= self.direct_from_bytes && piece <= self.direct_up_to_bytes
+    }
+}
+
 /// Ports that know how to wait.
 pub trait Transport: Ports {
+    /// What it is called: `shared memory`, `TCP`.
+    fn kind(&self) -> &'static str {
+        "streams"
+    }
+
+    /// How messages travel. What sockets hold by default is four mebibytes.
+    fn shape(&self) -> Shape {
+        Shape::stream(64 << 10, 4 << 20)
+    }
+
     /// This rank begins a call. All messages up to the next one belong to it; those that come from a rank that has
     /// announced something else are refused with [`Fault::Differs`].
     fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault>;

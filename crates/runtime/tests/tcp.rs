@@ -9,11 +9,10 @@ mod group;
 
 use common::Draws;
 use group::{fresh_path, join, patient, ranks};
-use weft_base::Span;
 use weft_collective::{Rank, Terrain};
+use weft_runtime::model::Calibration;
 use weft_runtime::{
-    Announced, Choice, Communicator, Fault, Listening, Port, Ports, Reduction, Speeds, Tcp, TcpSettings,
-    Transport,
+    Announced, Choice, Communicator, Fault, Listening, Port, Ports, Reduction, Tcp, TcpSettings, Transport,
 };
 
 /// The byte at a place of all that goes from one rank to another on a channel.
@@ -146,7 +145,7 @@ fn random_messages_in_random_pieces_arrive_whole_and_in_order() {
 }
 
 fn quickest() -> Choice {
-    Choice::Quickest(Speeds { latency: Span::from_microseconds(10.0), bytes_per_s: 2e9 })
+    Choice::Quickest(Box::new(Calibration::of_link(1e-5, 2e9)))
 }
 
 #[test]

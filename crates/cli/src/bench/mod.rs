@@ -1,5 +1,7 @@
 //! Measures collectives between processes, of this host or of several.
 
+mod beside;
+mod calibrate;
 pub mod hosts;
 mod launch;
 mod matrix;
@@ -12,15 +14,30 @@ mod words;
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use weft_runtime::measure::{Measured, Series, measure};
-use weft_runtime::{Choice, Communicator, Either, Fault, Joining, Place, Speeds};
+use weft_collective::Collective;
+use weft_runtime::measure::{Compared, Measured, Series, compare, measure};
+use weft_runtime::model::{Calibration, Probed};
+use weft_runtime::{Choice, Communicator, Either, Fault, Joining, Place};
 
+pub use beside::{calibrated, compared};
+pub use calibrate::{read_calibration, save_calibration};
 use launch::Followers;
 pub use seat::{Seat, launched};
 pub use text::{rates, text};
 
 /// More ranks than this were never tried; each is connected to all others.
 pub const RANKS_MAX: u32 = 256;
+
+/// What a measurement is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Goal {
+    /// What each size reaches.
+    Measure,
+    /// Each size of these collectives beside what is predicted.
+    Compare(Vec<Collective>),
+    /// What messages cost.
+    Calibrate,
+}
 
 /// What is to be measured, on how many ranks.
 #[derive(Debug, Clone)]
@@ -41,6 +58,10 @@ pub struct Task {
     pub only_shared: bool,
     /// How long ranks that have not come are waited for.
     pub meets_within: Duration,
+    /// What it is for.
+    pub goal: Goal,
+    /// What messages cost, where the user knows it.
+    pub calibration: Option<Calibration>,
 }
 
 impl Task {
@@ -66,10 +87,14 @@ pub struct Report {
     pub task: Task,
     /// Over what, with what keeps it from being quicker.
     pub transport: String,
-    /// What a message between two ranks takes, as measured before.
-    pub speeds: Option<Speeds>,
+    /// What messages cost, as measured before.
+    pub calibration: Option<Calibration>,
+    /// What showed that.
+    pub probed: Vec<Probed>,
     /// Each size.
     pub rows: Vec<Measured>,
+    /// Each size beside what was predicted.
+    pub compared: Vec<Compared>,
 }
 
 /// Starts all other ranks on this host, and does `work` as rank 0.
@@ -98,13 +123,36 @@ pub fn among<R>(
 /// Measures as one of the ranks that meet at a place.
 pub fn take_part(task: &Task, rank: u32, place: Place) -> Result<Report, Fault> {
     let mut group = task.join(rank, place, true)?;
-    let speeds = group.choice().speeds();
+    calibrate::tell(&mut group, task.calibration.as_ref())?;
+    let mut report = Report {
+        task: task.clone(),
+        transport: group.transport().describe(),
+        calibration: group.choice().calibration().cloned(),
+        probed: Vec::new(),
+        rows: Vec::new(),
+        compared: Vec::new(),
+    };
     if let Some(name) = &task.algorithm {
         group.choose(Choice::Named(name.clone()));
     }
-    let mut rows = Vec::with_capacity(task.series.sizes.len());
-    for size in &task.series.sizes {
-        rows.push(measure(&mut group, &task.series, *size)?);
+    match &task.goal {
+        Goal::Measure => {
+            for size in &task.series.sizes {
+                report.rows.push(measure(&mut group, &task.series, *size)?);
+            }
+        }
+        Goal::Compare(collectives) => {
+            for collective in collectives {
+                let series = Series { collective: *collective, ..task.series.clone() };
+                let (rows, calibration) = compare(&mut group, &series)?;
+                report.compared.extend(rows);
+                report.calibration = Some(calibration);
+            }
+        }
+        Goal::Calibrate => {
+            let (probed, calibration) = calibrate::calibrate(&mut group, task)?;
+            (report.probed, report.calibration) = (probed, Some(calibration));
+        }
     }
-    Ok(Report { task: task.clone(), transport: group.transport().describe(), speeds, rows })
+    Ok(report)
 }

@@ -19,13 +19,8 @@ pub fn text(report: &Report) -> String {
     if series.collective != Collective::Barrier {
         let _ = writeln!(text, "# Collective test starting: {name}_perf");
     }
-    if let Some(speeds) = report.speeds {
-        let _ = writeln!(
-            text,
-            "# a message between two ranks takes {} and {:.2} GB/s",
-            speeds.latency,
-            speeds.bytes_per_s / 1e9
-        );
+    if let Some(calibration) = &report.calibration {
+        let _ = writeln!(text, "# {}", calibration.summary());
     }
     text.push_str(HEAD);
     for row in &report.rows {

@@ -1,6 +1,7 @@
 //! `weft bench`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use weft_base::{Bytes, Diagnostic};
@@ -10,7 +11,7 @@ use weft_runtime::{Element, Fault, Place, Reduction};
 
 use super::Answer;
 use crate::bench::hosts::{HostArgs, Hosts, TransportName};
-use crate::bench::{self, RANKS_MAX, Seat, Task, pairs, start};
+use crate::bench::{self, Goal, RANKS_MAX, Seat, Task, pairs, start};
 use crate::codes::{MEASURING_FAILED, NOT_MEASURED};
 use crate::exit::{Exit, Failure};
 use crate::json;
@@ -22,7 +23,8 @@ use crate::json;
 /// of `pairs` it is the matrix of what every two ranks reach, with the host or pair that is slow.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// all-reduce, all-gather, reduce-scatter, broadcast, reduce, all-to-all or barrier; or pairs: every two ranks
+    /// all-reduce, all-gather, reduce-scatter, broadcast, reduce, all-to-all or barrier; pairs: every two ranks; all:
+    /// every collective, to compare
     #[arg(value_name = "COLLECTIVE", default_value = "all-reduce")]
     collective: String,
     /// How many processes: 2 unless the hosts or a launcher say otherwise
@@ -55,6 +57,18 @@ pub struct Args {
     /// How long a rank that does not move is waited for, in seconds: 5; where pairs are measured 60, as one may be slow
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     deadline: Option<u64>,
+    /// Put what is predicted beside what is measured; both are measured in turn
+    #[arg(long, conflicts_with_all = ["calibrate", "registered"])]
+    compare: bool,
+    /// Measure what messages and local work cost, by which algorithms are chosen and times predicted
+    #[arg(long)]
+    calibrate: bool,
+    /// Write that to a file
+    #[arg(long, value_name = "FILE", requires = "calibrate")]
+    save: Option<PathBuf>,
+    /// Choose algorithms by such a file, not by what is measured at the start
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -125,9 +139,16 @@ fn answer(args: &Args) -> Result<Answer, Failure> {
     if !prints {
         return Ok(Answer::default());
     }
+    if let (Some(path), Some(calibration)) = (&args.save, &report.calibration) {
+        bench::save_calibration(path, calibration)?;
+    }
     Ok(match args.format {
         Format::Json => Answer::plain(json::text(&json::bench::document(&report))),
-        Format::Text | Format::Csv => Answer::text(bench::text(&report)),
+        Format::Text | Format::Csv => Answer::text(match report.task.goal {
+            Goal::Measure => bench::text(&report),
+            Goal::Compare(_) => bench::compared(&report),
+            Goal::Calibrate => bench::calibrated(&report),
+        }),
     })
 }
 
@@ -249,6 +270,17 @@ fn check_pairs(args: &Args, ranks: u32) -> Result<(), Failure> {
     Ok(())
 }
 
+/// All that can be measured.
+const MEASURED: [Collective; 7] = [
+    Collective::AllReduce,
+    Collective::AllGather,
+    Collective::ReduceScatter,
+    Collective::Broadcast,
+    Collective::Reduce,
+    Collective::AllToAll,
+    Collective::Barrier,
+];
+
 fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
     let unknown = |what: &str, name: &str, near: &[&str]| {
         let why = Diagnostic::error(NOT_MEASURED, format!("there is no {what} called `{name}`"));
@@ -256,7 +288,9 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
             if near.is_empty() { why } else { why.hint(format!("did you mean `{}`?", near.join("`, `"))) };
         Failure::new(Exit::Usage, format!("choose the {what}"), why)
     };
-    let collective = Collective::from_name(&args.collective)
+    let all = args.compare && args.collective == "all";
+    let named = if all { Some(Collective::AllReduce) } else { Collective::from_name(&args.collective) };
+    let collective = named
         .filter(|collective| *collective != Collective::SendRecv)
         .or(args.is_pairs().then_some(Collective::SendRecv))
         .ok_or_else(|| unknown("collective", &args.collective, &Collective::near(&args.collective)))?;
@@ -316,7 +350,27 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
     let only_tcp = args.tcp || args.on.transport == Some(TransportName::Tcp);
     let only_shared = args.on.transport == Some(TransportName::SharedMemory);
     let meets_within = Duration::from_secs(args.on.meet_within_s);
-    Ok(Task { series, ranks, algorithm, deadline, only_tcp, interface, only_shared, meets_within })
+    let goal = match (args.compare, args.calibrate) {
+        (true, _) => Goal::Compare(if all { MEASURED.to_vec() } else { vec![collective] }),
+        (false, true) => Goal::Calibrate,
+        (false, false) => Goal::Measure,
+    };
+    // The first rank tells the others.
+    let tells = !matches!(args.rank, Some(Seat::Ranks(first, _)) if first > 0);
+    let calibration =
+        args.calibration.as_deref().filter(|_| tells).map(bench::read_calibration).transpose()?;
+    Ok(Task {
+        series,
+        ranks,
+        algorithm,
+        deadline,
+        only_tcp,
+        interface,
+        only_shared,
+        meets_within,
+        goal,
+        calibration,
+    })
 }
 
 /// An address has a port behind its last colon.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use weft_base::Diagnostic;
-use weft_runtime::measure::Timing;
+use weft_runtime::measure::{Compared, Timing, median};
 
 use super::DiagnosticJson;
 use crate::bench::{Report, rates};
@@ -24,11 +24,14 @@ pub struct BenchJson {
     latency_s: Option<f64>,
     bytes_per_s: Option<f64>,
     rows: Vec<RowJson>,
+    /// The median of the errors of predictions, where there are any.
+    median_error: Option<f64>,
     diagnostics: Vec<DiagnosticJson>,
 }
 
 #[derive(Debug, Serialize)]
 struct RowJson {
+    collective: &'static str,
     bytes: u64,
     algorithm: String,
     in_place: bool,
@@ -38,6 +41,10 @@ struct RowJson {
     algbw_bytes_per_s: f64,
     busbw_bytes_per_s: f64,
     wrong: u64,
+    /// Where it was asked for.
+    predicted_s: Option<f64>,
+    ratio: Option<f64>,
+    verdict: Option<&'static str>,
 }
 
 /// What was measured.
@@ -48,6 +55,7 @@ pub fn document(report: &Report) -> BenchJson {
         let mut add = |timing: &Timing, in_place| {
             let (algbw, busbw) = rates(report, row, timing);
             rows.push(RowJson {
+                collective: series.collective.name(),
                 bytes: row.bytes.get(),
                 algorithm: row.algorithm.clone(),
                 in_place,
@@ -57,11 +65,16 @@ pub fn document(report: &Report) -> BenchJson {
                 algbw_bytes_per_s: algbw * 1e9,
                 busbw_bytes_per_s: busbw * 1e9,
                 wrong: timing.wrong_count,
+                predicted_s: None,
+                ratio: None,
+                verdict: None,
             });
         };
         add(&row.out_of_place, false);
         add(&row.in_place, true);
     }
+    rows.extend(report.compared.iter().map(|row| compared(row, report.task.ranks)));
+    let errors = report.compared.iter().map(Compared::error);
     BenchJson {
         schema: SCHEMA,
         collective: Some(series.collective.name()),
@@ -69,10 +82,30 @@ pub fn document(report: &Report) -> BenchJson {
         element: Some(series.element.name()),
         reduction: series.collective.reduces().then(|| series.reduction.name()),
         registered: Some(series.registered),
-        latency_s: report.speeds.map(|speeds| speeds.latency.as_seconds()),
-        bytes_per_s: report.speeds.map(|speeds| speeds.bytes_per_s),
+        latency_s: report.calibration.as_ref().map(|known| known.message().0),
+        bytes_per_s: report.calibration.as_ref().map(|known| known.message().1),
         rows,
+        median_error: (!report.compared.is_empty()).then(|| median(errors)),
         diagnostics: Vec::new(),
+    }
+}
+
+fn compared(row: &Compared, ranks: u32) -> RowJson {
+    let algbw = row.bytes.as_f64() / row.timing.median_s;
+    RowJson {
+        collective: row.collective.name(),
+        bytes: row.bytes.get(),
+        algorithm: row.algorithm.clone(),
+        in_place: false,
+        time_s: row.timing.median_s,
+        least_s: row.timing.range_s.0,
+        most_s: row.timing.range_s.1,
+        algbw_bytes_per_s: algbw,
+        busbw_bytes_per_s: algbw * row.collective.bus_factor(ranks as usize),
+        wrong: row.timing.wrong_count,
+        predicted_s: Some(row.predicted_s),
+        ratio: Some(row.ratio()),
+        verdict: Some(row.verdict().text()),
     }
 }
 
@@ -88,6 +121,7 @@ pub fn failed(diagnostics: &[Diagnostic]) -> BenchJson {
         latency_s: None,
         bytes_per_s: None,
         rows: Vec::new(),
+        median_error: None,
         diagnostics: super::all(diagnostics),
     }
 }

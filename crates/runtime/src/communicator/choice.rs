@@ -1,19 +1,10 @@
 //! Which algorithm: the one that is quickest by what is known of the links.
 
-use weft_base::Span;
 use weft_collective::{ALGORITHMS, Algorithm, Call, Terrain, algorithm};
 
-use super::cost::seconds;
+use super::cost::Pricing;
 use crate::Fault;
-
-/// What a message costs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speeds {
-    /// From the decision to send until the receiver goes on, for a message without bytes.
-    pub latency: Span,
-    /// Bytes that a rank sends and receives at the same time, per second of either.
-    pub bytes_per_s: f64,
-}
+use crate::model::Calibration;
 
 /// How algorithms are chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,25 +12,30 @@ pub enum Choice {
     /// This one, for all collectives that it knows; for others, such as the barriers of a measurement, the first that
     /// suits.
     Named(String),
-    /// The one that takes the least time where every message takes a latency and its bytes their time.
-    Quickest(Speeds),
+    /// The one that takes the least time by what was measured.
+    Quickest(Box<Calibration>),
 }
 
 impl Choice {
-    /// What a message costs, where that decides.
-    pub fn speeds(&self) -> Option<Speeds> {
+    /// What was measured, where that decides.
+    pub fn calibration(&self) -> Option<&Calibration> {
         match self {
             Self::Named(_) => None,
-            Self::Quickest(speeds) => Some(*speeds),
+            Self::Quickest(calibration) => Some(calibration),
         }
     }
 
     /// The algorithm for a call.
-    pub(super) fn algorithm(&self, call: &Call, terrain: &Terrain) -> Result<&'static dyn Algorithm, Fault> {
+    pub(super) fn algorithm<'p>(
+        &'p self,
+        call: &Call,
+        terrain: &Terrain,
+        pricing: impl FnOnce(&'p Calibration) -> Pricing<'p>,
+    ) -> Result<&'static dyn Algorithm, Fault> {
         match self {
             Self::Named(name) => named(name, call, terrain),
-            Self::Quickest(speeds) => {
-                let quickest = candidates(call, terrain, *speeds).into_iter().next();
+            Self::Quickest(calibration) => {
+                let quickest = candidates(call, terrain, &pricing(calibration)).into_iter().next();
                 quickest.map(|(entry, _)| entry).ok_or_else(|| Fault::Lacking {
                     what: "algorithm",
                     how: format!("none suits {} on {} ranks", call.collective.name(), terrain.ranks()),
@@ -49,11 +45,16 @@ impl Choice {
     }
 
     /// Which one is taken, and what the others would take.
-    pub(super) fn explain(&self, call: &Call, terrain: &Terrain) -> String {
+    pub(super) fn explain<'p>(
+        &'p self,
+        call: &Call,
+        terrain: &Terrain,
+        pricing: impl FnOnce(&'p Calibration) -> Pricing<'p>,
+    ) -> String {
         match self {
             Self::Named(name) => format!("{name}, as asked for"),
-            Self::Quickest(speeds) => {
-                let all = candidates(call, terrain, *speeds);
+            Self::Quickest(calibration) => {
+                let all = candidates(call, terrain, &pricing(calibration));
                 let text =
                     all.iter().map(|(entry, seconds)| format!("{} {:.2} us", entry.name(), seconds * 1e6));
                 text.collect::<Vec<_>>().join(", ")
@@ -73,11 +74,24 @@ fn named(name: &str, call: &Call, terrain: &Terrain) -> Result<&'static dyn Algo
     first.copied().ok_or_else(|| lacking(format!("none suits {}", call.collective.name())))
 }
 
-/// All algorithms that suit, the quickest first, with their seconds; of equals in the order of `ALGORITHMS`.
-fn candidates(call: &Call, terrain: &Terrain, speeds: Speeds) -> Vec<(&'static dyn Algorithm, f64)> {
+/// Calls in a row by which algorithms are chosen.
+const CALLS: u32 = 12;
+
+/// Predictions are about so right: of algorithms that lie closer, the one with the fewest messages is taken.
+const CLOSE: f64 = 1.15;
+
+/// All algorithms that suit with their seconds, the chosen one first, then the quickest.
+fn candidates(call: &Call, terrain: &Terrain, pricing: &Pricing<'_>) -> Vec<(&'static dyn Algorithm, f64)> {
     let suits = ALGORITHMS.iter().filter(|entry| entry.suits(call, terrain).is_ok());
-    let mut found: Vec<_> =
-        suits.filter_map(|entry| Some((*entry, seconds(*entry, call, terrain, speeds)?))).collect();
-    found.sort_by(|a, b| a.1.total_cmp(&b.1));
-    found
+    let priced = suits.filter_map(|entry| Some((*entry, pricing.call(*entry, call, terrain, CALLS)?)));
+    let mut found: Vec<_> = priced.collect();
+    found.sort_by(|a, b| a.1.mean_s().total_cmp(&b.1.mean_s()));
+    let least = found.first().map_or(0.0, |(_, priced)| priced.mean_s());
+    let close = found.iter().take_while(|(_, priced)| priced.mean_s() <= CLOSE * least);
+    // The first of equals, which is the quickest of them.
+    let chosen = close.enumerate().min_by_key(|(at, (_, priced))| (priced.action_count, *at));
+    if let Some((at, _)) = chosen {
+        found[..=at].rotate_right(1);
+    }
+    found.into_iter().map(|(entry, priced)| (entry, priced.mean_s())).collect()
 }

@@ -1,183 +1,111 @@
-//! What a plan takes where every message takes a latency, and its bytes their time at the sender.
+//! What a call takes by an algorithm.
 
-use std::collections::{BTreeMap, VecDeque};
+use weft_collective::{Algorithm, Call, Plan, Rank, Terrain};
 
-use weft_collective::{Algorithm, Call, Rank, Terrain};
-
-use super::Speeds;
-use crate::script::Kind;
-use crate::{Port, Script};
+use crate::Script;
+use crate::model::Calibration;
+use crate::model::clock::{Clock, is_crowded};
+use crate::ports::Shape;
 
 /// Plans with more actions are not priced: that would take longer than what they do.
-const ACTIONS_MAX: usize = 400_000;
+const ACTIONS_MOST: usize = 400_000;
+/// Calls in a row that are played at most: ranks that need not wait run ahead for that long.
+const CALLS_MOST: u32 = 24;
+/// Of large plans fewer, so that these many actions are played about.
+const ACTIONS_WANTED: usize = 4_000;
 
-/// The seconds until the last rank is done; `None` for what cannot be played, or not priced.
-pub(super) fn seconds(
-    algorithm: &dyn Algorithm,
-    call: &Call,
-    terrain: &Terrain,
-    speeds: Speeds,
-) -> Option<f64> {
-    let plan = algorithm.plan(call, terrain);
+/// What a call takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Priced {
+    /// In seconds, from the moment at which all begin until the last rank is done.
+    pub alone_s: f64,
+    /// In seconds, of one of many calls in a row: who is done begins the next one.
+    pub in_a_row_s: f64,
+    /// Things that all ranks do for it: what they send, take, copy and wait for.
+    pub action_count: usize,
+}
+
+impl Priced {
+    /// By what algorithms are chosen. Where all wait for all, as in most collectives, both are the same; a broadcast
+    /// can take long alone and little in a row, and programs make both.
+    pub fn mean_s(&self) -> f64 {
+        f64::midpoint(self.alone_s, self.in_a_row_s)
+    }
+}
+
+/// All that decides what calls take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pricing<'p> {
+    pub calibration: &'p Calibration,
+    pub shape: Shape,
+    /// The host of each rank; all are on the same one where it says nothing.
+    pub hosts: &'p [u32],
+}
+
+impl Pricing<'_> {
+    /// What a call takes by an algorithm, alone and in a row of so many; nothing if its plan cannot be played, or is too
+    /// large to be priced.
+    pub fn call(
+        &self,
+        algorithm: &dyn Algorithm,
+        call: &Call,
+        terrain: &Terrain,
+        calls: u32,
+    ) -> Option<Priced> {
+        let scripts = scripts(&algorithm.plan(call, terrain), call)?;
+        let actions: usize = scripts.iter().map(|script| script.actions.len()).sum();
+        let most = u32::try_from(ACTIONS_WANTED / actions.max(1)).unwrap_or(CALLS_MOST);
+        let calls = calls.min(most.clamp(2, CALLS_MOST)).max(1);
+        let ends = self.ends(&scripts, calls as usize)?;
+        Some(Priced {
+            alone_s: ends[0],
+            in_a_row_s: ends[ends.len() - 1] / f64::from(calls),
+            action_count: actions,
+        })
+    }
+
+    /// When the last rank is done with each of some calls in a row: the mean over the ways in which ranks may be placed
+    /// on processors that they share.
+    fn ends(&self, scripts: &[Script], calls: usize) -> Option<Vec<f64>> {
+        let play = |apart| Clock::new(scripts, self.hosts, self.calibration, self.shape, apart).run(calls);
+        let apart = play(true)?;
+        if !is_crowded(self.hosts, self.calibration.processors) {
+            return Some(apart);
+        }
+        let together = play(false)?;
+        Some(apart.iter().zip(together).map(|(one, other)| f64::midpoint(*one, other)).collect())
+    }
+}
+
+/// What each rank does of a plan.
+fn scripts(plan: &Plan, call: &Call) -> Option<Vec<Script>> {
     let (mut scripts, mut actions) = (Vec::new(), 0);
     for rank in 0..plan.ranks {
-        let script = Script::new(&plan, call, Rank::new(rank)).ok()?;
+        let script = Script::new(plan, call, Rank::new(rank)).ok()?;
         actions += script.actions.len();
-        if actions > ACTIONS_MAX {
+        if actions > ACTIONS_MOST {
             return None;
         }
         scripts.push(script);
     }
-    Clock::new(&scripts, speeds).run()
-}
-
-/// Where a thread of a rank is.
-#[derive(Debug, Default)]
-struct Hand {
-    step: usize,
-    /// When each of its steps was over, in seconds.
-    ends: Vec<f64>,
-}
-
-/// All ranks, as far as they have come.
-struct Clock<'s> {
-    scripts: &'s [Script],
-    latency_s: f64,
-    seconds_per_byte: f64,
-    hands: Vec<Vec<Hand>>,
-    /// When each rank's port is free to send again.
-    free: Vec<f64>,
-    /// When the messages of each stream that nobody has taken arrive.
-    arrivals: BTreeMap<(Rank, Port), VecDeque<f64>>,
-}
-
-impl<'s> Clock<'s> {
-    fn new(scripts: &'s [Script], speeds: Speeds) -> Self {
-        let hands = |script: &Script| script.threads.iter().map(|_| Hand::default()).collect();
-        Self {
-            scripts,
-            latency_s: speeds.latency.as_seconds(),
-            seconds_per_byte: 1.0 / speeds.bytes_per_s,
-            hands: scripts.iter().map(hands).collect(),
-            free: vec![0.0; scripts.len()],
-            arrivals: BTreeMap::new(),
-        }
-    }
-
-    /// Goes on with whoever can, until nobody can; when the last was done, if all are.
-    fn run(mut self) -> Option<f64> {
-        let mut sent: Vec<Vec<bool>> = self.hands.iter().map(|hands| vec![false; hands.len()]).collect();
-        loop {
-            let mut moved = false;
-            for rank in 0..self.scripts.len() {
-                for (thread, sent) in sent[rank].iter_mut().enumerate() {
-                    while let Some((first, end)) = self.actions(rank, thread) {
-                        if !std::mem::replace(sent, true) {
-                            self.send(rank, thread, first..end);
-                            moved = true;
-                        }
-                        let Some(over) = self.over(rank, thread, first..end) else { break };
-                        let hand = &mut self.hands[rank][thread];
-                        hand.ends.push(over);
-                        hand.step += 1;
-                        (*sent, moved) = (false, true);
-                    }
-                }
-            }
-            if !moved {
-                break;
-            }
-        }
-        let mut hands = self.hands.iter().zip(self.scripts);
-        let all = hands.all(|(hands, script)| {
-            hands.iter().zip(&script.threads).all(|(hand, thread)| hand.step == thread.ends.len())
-        });
-        let ends = self.hands.iter().flatten().filter_map(|hand| hand.ends.last());
-        all.then(|| ends.copied().fold(0.0, f64::max))
-    }
-
-    /// The actions of the present step.
-    fn actions(&self, rank: usize, thread: usize) -> Option<(usize, usize)> {
-        let (steps, step) = (&self.scripts[rank].threads[thread], self.hands[rank][thread].step);
-        let end = *steps.ends.get(step)?;
-        let first = if step == 0 { steps.first } else { steps.ends[step - 1] };
-        Some((first as usize, end as usize))
-    }
-
-    fn begun(&self, rank: usize, thread: usize) -> f64 {
-        self.hands[rank][thread].ends.last().copied().unwrap_or(0.0)
-    }
-
-    /// Sends what the present step sends, one message after the other.
-    fn send(&mut self, rank: usize, thread: usize, actions: std::ops::Range<usize>) {
-        let begun = self.begun(rank, thread);
-        let script = &self.scripts[rank];
-        let own = name(rank);
-        for action in &script.actions[actions] {
-            if let Kind::Send { port, .. } = action.kind {
-                let moving = precise(script.bytes(action.kind)) * self.seconds_per_byte;
-                self.free[rank] = self.free[rank].max(begun) + moving;
-                let stream = (port.peer, Port { peer: own, channel: port.channel });
-                self.arrivals.entry(stream).or_default().push_back(self.free[rank] + self.latency_s);
-            }
-        }
-    }
-
-    /// When the present step is over, if all that it waits for is known; then its messages are taken.
-    fn over(&mut self, rank: usize, thread: usize, actions: std::ops::Range<usize>) -> Option<f64> {
-        let (own, script) = (name(rank), &self.scripts[rank]);
-        let mut over = self.begun(rank, thread);
-        let mut taken: BTreeMap<Port, usize> = BTreeMap::new();
-        for action in &script.actions[actions] {
-            match action.kind {
-                Kind::Receive { port, .. } | Kind::ReceiveReduce { port, .. } => {
-                    let place = taken.entry(port).or_default();
-                    over = over.max(*self.arrivals.get(&(own, port))?.get(*place)?);
-                    *place += 1;
-                }
-                Kind::Copy { .. } | Kind::Reduce { .. } => {
-                    over += precise(script.bytes(action.kind)) * self.seconds_per_byte;
-                }
-                Kind::Await { thread, steps } => {
-                    let ends = &self.hands[rank][usize::from(thread)].ends;
-                    let last = (steps as usize).checked_sub(1);
-                    over = over.max(last.map_or(Some(0.0), |last| ends.get(last).copied())?);
-                }
-                // A step does not wait for its sends.
-                Kind::Send { .. } => {}
-            }
-        }
-        for (port, count) in taken {
-            if let Some(arrivals) = self.arrivals.get_mut(&(own, port)) {
-                arrivals.drain(..count);
-            }
-        }
-        Some(over)
-    }
-}
-
-fn name(rank: usize) -> Rank {
-    Rank::new(u32::try_from(rank).unwrap_or(u32::MAX))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "bytes in memory stay below 2^53")]
-fn precise(bytes: usize) -> f64 {
-    bytes as f64
+    Some(scripts)
 }
 
 #[cfg(test)]
 mod tests {
-    use weft_base::Span;
     use weft_collective::{Collective, algorithm};
 
     use super::*;
 
     /// 1 us, and 1 GB/s: a byte takes a nanosecond.
     fn microseconds(name: &str, collective: Collective, bytes: u64, ranks: u32) -> f64 {
-        let speeds = Speeds { latency: Span::picoseconds(1_000_000), bytes_per_s: 1e9 };
+        let calibration = Calibration::of_link(1e-6, 1e9);
+        let hosts: Vec<u32> = (0..ranks).collect();
+        let pricing =
+            Pricing { calibration: &calibration, shape: Shape::stream(1 << 20, 4 << 20), hosts: &hosts };
         let call = Call { in_place: true, ..Call::bytes(collective, bytes) };
         let entry = algorithm(name).unwrap();
-        seconds(entry, &call, &Terrain::flat(ranks), speeds).unwrap() * 1e6
+        pricing.call(entry, &call, &Terrain::flat(ranks), 1).unwrap().alone_s * 1e6
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use weft_base::Span;
 use weft_collective::{Rank, Terrain};
 
-use super::{Choice, Communicator, Speeds, opening};
+use super::{Choice, Communicator, opening};
 use crate::Fault;
+use crate::model::Calibration;
 use crate::rendezvous::Place;
 use crate::transports::either::Either;
 use crate::transports::tcp::PATIENCE;
@@ -61,11 +61,13 @@ impl Communicator<Either> {
     /// Fails on all ranks if one does not come in time, or was started with something else.
     pub fn join(joining: &Joining) -> Result<Self, Fault> {
         let Joining { rank, ranks, .. } = *joining;
-        let transport = opening::open(joining)?;
+        let (transport, hosts) = opening::open(joining)?;
         // Until it is known what a message takes, all ranks must choose alike.
-        let first = Speeds { latency: Span::picoseconds(1_000_000), bytes_per_s: 5e9 };
+        let first = Box::new(Calibration::of_link(1e-6, 5e9));
         let terrain = Terrain::flat(ranks);
         let mut group = Self::new(rank, terrain, transport, Choice::Quickest(first));
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        group.place(hosts, u32::try_from(processors).unwrap_or(u32::MAX));
         if joining.calibrates {
             group.calibrate()?;
         }

@@ -9,16 +9,21 @@ mod join;
 mod opening;
 mod prepared;
 mod shrink;
+mod trial;
 
 use weft_collective::{Call, Collective, Counts, Rank, Terrain};
 
-pub use choice::{Choice, Speeds};
+pub use choice::Choice;
+pub use cost::Priced;
+use cost::Pricing;
 #[cfg(target_os = "linux")]
 pub use join::Joining;
-use prepared::{Prepared, Wanted};
+use prepared::{Prepared, Wanted, hashed};
+pub(crate) use trial::Trial;
 
+use crate::model::Calibration;
 use crate::number::Number;
-use crate::{Buffer, Element, Fault, Memory, Port, Progress, Reduction, Transport, divide};
+use crate::{Buffer, Element, Fault, Memory, Player, Port, Progress, Reduction, Script, Transport, divide};
 
 /// One rank's membership in a group of ranks that call collectives together: all of them the same ones, in the same
 /// order, with the same counts.
@@ -30,6 +35,10 @@ pub struct Communicator<T> {
     rank: Rank,
     terrain: Terrain,
     transport: T,
+    /// The host of each rank, as a number; each its own where nothing is said.
+    hosts: Vec<u32>,
+    /// Of each host.
+    processors: u32,
     choice: Choice,
     prepared: Vec<Prepared>,
     /// The one that was played last.
@@ -43,7 +52,31 @@ impl<T: Transport> Communicator<T> {
     /// This rank's membership, over a transport to all the others.
     pub fn new(rank: Rank, terrain: Terrain, transport: T, choice: Choice) -> Self {
         let (prepared, scratch, waits_for) = (Vec::new(), Vec::new(), Vec::new());
-        Self { rank, terrain, transport, choice, prepared, last: 0, scratch, waits_for, broken: None }
+        let (hosts, processors, broken) = (Vec::new(), u32::MAX, None);
+        Self {
+            rank,
+            terrain,
+            transport,
+            hosts,
+            processors,
+            choice,
+            prepared,
+            last: 0,
+            scratch,
+            waits_for,
+            broken,
+        }
+    }
+
+    /// Says on which host each rank is, by a number, and how many processors a host has. All ranks must be told the
+    /// same. Without it each rank is taken to have a processor of its own.
+    pub fn place(&mut self, hosts: Vec<u32>, processors: u32) {
+        (self.hosts, self.processors) = (hosts, processors);
+    }
+
+    /// The host of each rank, and the processors of a host.
+    pub fn placement(&self) -> (&[u32], u32) {
+        (&self.hosts, self.processors)
     }
 
     /// Which rank this is.
@@ -66,9 +99,17 @@ impl<T: Transport> Communicator<T> {
         &self.choice
     }
 
+    /// What a call takes by the algorithm that is chosen for it, alone and in a row of so many, if that is known: by
+    /// what was measured.
+    pub fn predict(&self, call: &Call, calls: u32, calibration: &Calibration) -> Option<Priced> {
+        let chosen =
+            self.choice.algorithm(call, &self.terrain, |calibration| self.pricing(calibration)).ok()?;
+        self.pricing(calibration).call(chosen, call, &self.terrain, calls)
+    }
+
     /// Which algorithm is taken for a call, and why.
     pub fn explain(&self, call: &Call) -> String {
-        self.choice.explain(call, &self.terrain)
+        self.choice.explain(call, &self.terrain, |calibration| self.pricing(calibration))
     }
 
     /// Memory for so many numbers, from which the other ranks of this host read what a call brings without a copy;
@@ -199,7 +240,10 @@ impl<T: Transport> Communicator<T> {
         }
         let known = self.prepared.iter().position(|known| known.wanted == *wanted);
         if known.is_none() {
-            self.prepared.push(Prepared::new(wanted, self.rank, &self.terrain, &self.choice)?);
+            let call = wanted.call();
+            let chosen =
+                self.choice.algorithm(&call, &self.terrain, |calibration| self.pricing(calibration))?;
+            self.prepared.push(Prepared::new(wanted, self.rank, &self.terrain, chosen)?);
         }
         self.last = known.unwrap_or(self.prepared.len() - 1);
         for (number, bytes) in self.prepared[self.last].script.scratch_bytes().iter().enumerate() {
@@ -213,29 +257,62 @@ impl<T: Transport> Communicator<T> {
         Ok(self.last)
     }
 
+    fn pricing<'p>(&'p self, calibration: &'p Calibration) -> Pricing<'p> {
+        Pricing { calibration, shape: self.transport.shape(), hosts: &self.hosts }
+    }
+
     fn play(&mut self, at: usize, input: &[u8], output: &mut [u8]) -> Result<(), Fault> {
         let Self { transport, prepared, scratch, waits_for, .. } = self;
         let Prepared { script, player, wanted, announced, text, .. } = &mut prepared[at];
-        transport.begin(crate::Announced { signature_bits: *announced, text })?;
-        player.begin(script);
         let combined = (wanted.element, wanted.reduction);
-        let mut rounds = 0;
-        loop {
-            let mut memory = Memory { input, output, scratch };
-            match player.advance(script, combined, &mut memory, transport)? {
-                Progress::Over => break,
-                Progress::Moved => rounds = 0,
-                Progress::Still => {
-                    rounds += 1;
-                    waits_for.clear();
-                    waits_for.extend(player.waits_for(script));
-                    transport.wait(rounds, waits_for)?;
-                }
-            }
-        }
+        let announced = crate::Announced { signature_bits: *announced, text };
+        let memory = Memory { input, output: &mut *output, scratch };
+        play(transport, (script, player), combined, announced, memory, waits_for)?;
         if let Some(sums) = prepared[at].averaged(self.rank) {
             divide(combined.0, self.terrain.ranks(), &mut output[sums]);
         }
         Ok(())
+    }
+
+    /// Plays a script that was not made for a call. After a fault nothing can be called any more.
+    pub(crate) fn play_script(
+        &mut self,
+        scripts: (&Script, &mut Player),
+        combined: (Element, Reduction),
+        announced: crate::Announced<'_>,
+        (input, output): (&[u8], &mut [u8]),
+    ) -> Result<(), Fault> {
+        let memory = Memory { input, output, scratch: &mut self.scratch };
+        let played = play(&mut self.transport, scripts, combined, announced, memory, &mut self.waits_for);
+        if let Err(fault) = &played {
+            self.transport.abandon(fault);
+            self.broken = Some(fault.clone());
+        }
+        played
+    }
+}
+
+fn play<T: Transport>(
+    transport: &mut T,
+    (script, player): (&Script, &mut Player),
+    combined: (Element, Reduction),
+    announced: crate::Announced<'_>,
+    mut memory: Memory<'_>,
+    waits_for: &mut Vec<Port>,
+) -> Result<(), Fault> {
+    transport.begin(announced)?;
+    player.begin(script);
+    let mut rounds = 0;
+    loop {
+        match player.advance(script, combined, &mut memory, transport)? {
+            Progress::Over => return Ok(()),
+            Progress::Moved => rounds = 0,
+            Progress::Still => {
+                rounds += 1;
+                waits_for.clear();
+                waits_for.extend(player.waits_for(script));
+                transport.wait(rounds, waits_for)?;
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Joining;
 use crate::Fault;
-use crate::rendezvous::{Gathering, Meeting, gather};
+use crate::rendezvous::{Gathering, Meeting, Member, Roster, gather};
 use crate::transports::either::Either;
 use crate::transports::shared_memory::{Region, Settings, SharedMemory};
 use crate::transports::tcp::{Listening, Tcp, TcpSettings};
@@ -10,8 +10,8 @@ use crate::transports::tcp::{Listening, Tcp, TcpSettings};
 /// What rank 0 tells in place of a region's address is why there is none.
 const REFUSED: char = '!';
 
-/// Meets the others and connects to them.
-pub(super) fn open(joining: &Joining) -> Result<Either, Fault> {
+/// Meets the others and connects to them; gives the host of each rank too, as a number.
+pub(super) fn open(joining: &Joining) -> Result<(Either, Vec<u32>), Fault> {
     let Joining { rank, ranks, deadline, patience, .. } = *joining;
     let interface = joining.interface.clone();
     let settings = TcpSettings { interface, deadline, patience, ..TcpSettings::default() };
@@ -26,11 +26,12 @@ pub(super) fn open(joining: &Joining) -> Result<Either, Fault> {
     let meeting =
         Meeting { deadline: joining.meets_within, ..Meeting::new(joining.place.clone(), rank, ranks) };
     let mut gathering = gather(&meeting, listening.endpoints().to_vec(), &offer)?;
+    let hosts = hosts(gathering.roster());
     let instead = match shared(&mut gathering, region.ok().flatten(), joining)? {
         Shared::Region(region) => {
             let mut memory = SharedMemory::join(&region, rank, deadline, &Settings::default())?;
             memory.set_patience(patience);
-            return Ok(Either::Shared(Box::new(memory)));
+            return Ok((Either::Shared(Box::new(memory)), hosts));
         }
         Shared::Not(instead) => instead,
     };
@@ -39,7 +40,14 @@ pub(super) fn open(joining: &Joining) -> Result<Either, Fault> {
     drop(gathering);
     let mut tcp = Tcp::connect(listening, &roster, rank, settings)?;
     tcp.set_instead(instead);
-    Ok(Either::Tcp(Box::new(tcp)))
+    Ok((Either::Tcp(Box::new(tcp)), hosts))
+}
+
+/// Ranks that reach each other over the loopback interface are on one host.
+fn hosts(roster: &Roster) -> Vec<u32> {
+    let first = |member: &Member| roster.members.iter().position(|other| other.network == member.network);
+    let number = |member| first(member).and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
+    roster.members.iter().map(number).collect()
 }
 
 /// Whether all ranks share memory.

@@ -3,9 +3,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use weft_collective::{Call, Collective, Counts, Layout, Plan, Rank, Terrain};
+use weft_collective::{Algorithm, Call, Collective, Counts, Layout, Plan, Rank, Terrain};
 
-use super::choice::Choice;
 use crate::{Element, Fault, Player, Reduction, Script};
 
 /// What a caller wants, as far as plans differ by it.
@@ -43,7 +42,7 @@ impl Wanted {
         Self { in_place: true, ..self }
     }
 
-    fn call(&self) -> Call {
+    pub fn call(&self) -> Call {
         Call {
             collective: self.collective,
             counts: self.counts.clone(),
@@ -89,9 +88,13 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub fn new(wanted: &Wanted, rank: Rank, terrain: &Terrain, choice: &Choice) -> Result<Self, Fault> {
+    pub fn new(
+        wanted: &Wanted,
+        rank: Rank,
+        terrain: &Terrain,
+        chosen: &dyn Algorithm,
+    ) -> Result<Self, Fault> {
         let call = wanted.call();
-        let chosen = choice.algorithm(&call, terrain)?;
         let plan = chosen.plan(&call, terrain);
         let script = Script::new(&plan, &call, rank)?;
         let text = wanted.text(chosen.name(), terrain);
@@ -139,9 +142,14 @@ impl Prepared {
 
 /// Of the call, and of the plan: two ranks may have the same name for different ones.
 fn signature(text: &str, plan: &Plan) -> u64 {
+    hashed(format_args!("{}{text}{plan:?}", env!("CARGO_PKG_VERSION")))
+}
+
+/// The same for the same text, and almost surely no other.
+pub(super) fn hashed(text: std::fmt::Arguments<'_>) -> u64 {
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     // Nothing that is written here fails.
-    let _written = write!(hash, "{}{text}{plan:?}", env!("CARGO_PKG_VERSION"));
+    let _written = hash.write_fmt(text);
     hash.0
 }
 

@@ -27,6 +27,8 @@ impl<T: Shrink> Communicator<T> {
         })?;
         self.rank = survivors.rank;
         self.terrain = Terrain::flat(survivors.ranks());
+        let former = survivors.former.iter();
+        self.hosts = former.filter_map(|rank| self.hosts.get(rank.index()).copied()).collect();
         self.prepared.clear();
         self.last = 0;
         self.broken = None;

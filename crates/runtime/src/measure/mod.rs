@@ -1,5 +1,6 @@
 //! How long collectives take: the same calls on all ranks, timed by all, told by the slowest.
 
+mod compare;
 mod pairs;
 mod pattern;
 
@@ -7,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use weft_base::Bytes;
 use weft_collective::{Buffer, Call, Collective, Counts, Layout, Rank};
+
+pub use compare::{Compared, Verdict, compare, median};
 
 use crate::{Buffer as Numbers, Communicator, Element, Fault, Reduction, Transport};
 pub use pairs::{PairMeasured, PairSeries, PairsMeasured, pairs};
@@ -65,6 +68,19 @@ impl Series {
         std::iter::successors(Some(least), next).take_while(|size| *size <= most).collect()
     }
 
+    /// Elements of a part of a message of about this size, and the bytes of all parts.
+    pub fn part(&self, size: Bytes, ranks: u32) -> (u64, Bytes) {
+        let whole = Call::message(self.collective, size.get(), ranks);
+        let unit = self.element.size_bytes() as u64;
+        let part = match whole.counts {
+            Counts::Even(bytes) => bytes / unit,
+            Counts::PerRank(_) | Counts::PerPair(_) => 0,
+        };
+        let layout = Layout::new(&whole, ranks, 1);
+        let parts = u64::from(layout.parts(Buffer::Input).max(layout.parts(Buffer::Output)));
+        (part, Bytes::new(part * parts * unit))
+    }
+
     fn call(&self, elements: u64, in_place: bool) -> Call {
         Call {
             counts: Counts::Even(elements),
@@ -83,18 +99,11 @@ pub fn measure<T: Transport>(
     size: Bytes,
 ) -> Result<Measured, Fault> {
     let ranks = communicator.ranks();
-    let whole = Call::message(series.collective, size.get(), ranks);
-    let part = match whole.counts {
-        Counts::Even(bytes) => bytes / series.element.size_bytes() as u64,
-        Counts::PerRank(_) | Counts::PerPair(_) => 0,
-    };
-    let layout = Layout::new(&whole, ranks, 1);
-    let parts = u64::from(layout.parts(Buffer::Input).max(layout.parts(Buffer::Output)));
+    let (part, bytes) = series.part(size, ranks);
     let (out_of_place, algorithm) = timed(communicator, series, part, false)?;
     // An exchange of parts with everyone has no meaning in place that all libraries share; it is measured once.
     let alike = matches!(series.collective, Collective::AllToAll | Collective::Barrier);
     let in_place = if alike { out_of_place.clone() } else { timed(communicator, series, part, true)?.0 };
-    let bytes = Bytes::new(part * parts * series.element.size_bytes() as u64);
     Ok(Measured { bytes, element_count: part, algorithm, out_of_place, in_place })
 }
 
@@ -104,36 +113,95 @@ fn timed<T: Transport>(
     elements: u64,
     in_place: bool,
 ) -> Result<(Timing, String), Fault> {
-    let call = series.call(elements, in_place);
-    let combined = (series.element, series.reduction);
-    let (rank, ranks) = (communicator.rank(), communicator.ranks());
-    let mut buffers = Buffers::new(communicator, (&call, combined), series.registered)?;
-    buffers.fill(&call, combined, (rank, ranks));
-    communicator.call(&call, combined, &buffers.input, &mut buffers.output)?;
-    let algorithm = communicator.algorithm().to_owned();
-    let wrong = pattern::wrong(&call, combined, (rank, ranks), buffers.result(&call, rank));
-    let wrong_count = total(communicator, wrong)?;
-    let calls = |communicator: &mut Communicator<T>, buffers: &mut Buffers, count: u32| {
-        communicator.barrier()?;
-        let begun = now();
-        for _ in 0..count {
-            communicator.call(&call, combined, &buffers.input, &mut buffers.output)?;
-        }
-        slowest(communicator, begun.elapsed().as_secs_f64() / f64::from(count))
-    };
-    // In place, sums of sums would grow beyond all numbers, and those take longer.
-    buffers.clear();
-    let one = calls(communicator, &mut buffers, 1)?.min(calls(communicator, &mut buffers, 1)?);
-    let count = fitting(series.lasting.as_secs_f64() / one.max(1e-9));
-    let mut repeats = Vec::with_capacity(series.repeats);
+    let mut measurement = Measurement::begin(communicator, series, elements, in_place)?;
     for _ in 0..series.repeats.max(1) {
-        repeats.push(calls(communicator, &mut buffers, count)?);
+        measurement.repeat(communicator)?;
     }
-    repeats.sort_by(f64::total_cmp);
-    let range_s = (repeats[0], repeats[repeats.len() - 1]);
-    Ok((Timing { median_s: repeats[repeats.len() / 2], range_s, wrong_count }, algorithm))
+    Ok((measurement.timing(), measurement.algorithm))
 }
 
+/// A call that is measured in repeats, so that other measurements can be between them.
+#[derive(Debug)]
+pub struct Measurement {
+    call: Call,
+    combined: (Element, Reduction),
+    buffers: Buffers,
+    algorithm: String,
+    wrong_count: u64,
+    /// Calls of a repeat.
+    count: u32,
+    repeats_s: Vec<f64>,
+}
+
+impl Measurement {
+    /// Makes the call for the first time, checks what comes out, and finds how many calls a repeat takes. All ranks do
+    /// so together, as with [`Self::repeat`].
+    pub fn begin<T: Transport>(
+        communicator: &mut Communicator<T>,
+        series: &Series,
+        elements: u64,
+        in_place: bool,
+    ) -> Result<Self, Fault> {
+        let call = series.call(elements, in_place);
+        let combined = (series.element, series.reduction);
+        let (rank, ranks) = (communicator.rank(), communicator.ranks());
+        let mut buffers = Buffers::new(communicator, (&call, combined), series.registered)?;
+        buffers.fill(&call, combined, (rank, ranks));
+        communicator.call(&call, combined, &buffers.input, &mut buffers.output)?;
+        let algorithm = communicator.algorithm().to_owned();
+        let wrong = pattern::wrong(&call, combined, (rank, ranks), buffers.result(&call, rank));
+        let wrong_count = total(communicator, wrong)?;
+        // In place, sums of sums would grow beyond all numbers, and those take longer.
+        buffers.clear();
+        let mut begun =
+            Self { call, combined, buffers, algorithm, wrong_count, count: 1, repeats_s: Vec::new() };
+        let one_s = begun.calls(communicator)?.min(begun.calls(communicator)?);
+        begun.count = fitting(series.lasting.as_secs_f64() / one_s.max(1e-9));
+        Ok(begun)
+    }
+
+    /// Measures it once more.
+    pub fn repeat<T: Transport>(&mut self, communicator: &mut Communicator<T>) -> Result<(), Fault> {
+        let seconds = self.calls(communicator)?;
+        self.repeats_s.push(seconds);
+        Ok(())
+    }
+
+    /// What is measured.
+    pub fn of(&self) -> &Call {
+        &self.call
+    }
+
+    /// How many calls are made in a row.
+    pub fn calls_in_a_row(&self) -> u32 {
+        self.count
+    }
+
+    /// The algorithm that is taken.
+    pub fn algorithm(&self) -> &str {
+        &self.algorithm
+    }
+
+    /// What came of the repeats.
+    pub fn timing(&self) -> Timing {
+        let mut repeats_s = self.repeats_s.clone();
+        repeats_s.sort_by(f64::total_cmp);
+        let at = |index: usize| repeats_s.get(index).copied().unwrap_or(f64::NAN);
+        let range_s = (at(0), at(repeats_s.len().saturating_sub(1)));
+        Timing { median_s: at(repeats_s.len() / 2), range_s, wrong_count: self.wrong_count }
+    }
+
+    fn calls<T: Transport>(&mut self, communicator: &mut Communicator<T>) -> Result<f64, Fault> {
+        communicator.barrier()?;
+        let begun = now();
+        for _ in 0..self.count {
+            communicator.call(&self.call, self.combined, &self.buffers.input, &mut self.buffers.output)?;
+        }
+        slowest(communicator, begun.elapsed().as_secs_f64() / f64::from(self.count))
+    }
+}
+
+#[derive(Debug)]
 struct Buffers {
     input: Numbers<u8>,
     output: Numbers<u8>,

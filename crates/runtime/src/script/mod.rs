@@ -2,12 +2,14 @@
 
 mod compile;
 mod extents;
+mod writing;
 
 use weft_collective::{Call, Plan, Rank};
 
 use crate::{Fault, Port};
 
 pub(crate) use extents::{Extent, Region, Run};
+pub(crate) use writing::Writing;
 
 /// One rank's part of a plan, with all blocks resolved to bytes. Made once for a call, played as often as it is made.
 ///

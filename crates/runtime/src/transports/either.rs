@@ -2,7 +2,7 @@
 
 use super::shared_memory::SharedMemory;
 use super::tcp::Tcp;
-use crate::{Announced, Buffer, Fault, Port, Ports, Shrink, Survivors, Transport};
+use crate::{Announced, Buffer, Fault, Port, Ports, Shape, Shrink, Survivors, Transport};
 
 /// The transport of a group that did not choose one.
 pub enum Either {
@@ -62,6 +62,14 @@ impl Ports for Either {
 }
 
 impl Transport for Either {
+    fn kind(&self) -> &'static str {
+        both!(self, transport => transport.kind())
+    }
+
+    fn shape(&self) -> Shape {
+        both!(self, transport => transport.shape())
+    }
+
     #[inline]
     fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault> {
         both!(self, transport => transport.begin(call))

@@ -41,7 +41,7 @@ use region::lacking;
 use wait::{LOOKS_BESIDE, Stall};
 
 use crate::reduce::{STREAMED_COPY_BYTES, copy_streamed};
-use crate::{Announced, Buffer, Fault, Port, Ports, Transport};
+use crate::{Announced, Buffer, Fault, Port, Ports, Shape, Transport};
 
 /// How streams go. The same for all ranks, but for the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -361,6 +361,25 @@ impl Ports for SharedMemory {
 }
 
 impl Transport for SharedMemory {
+    fn kind(&self) -> &'static str {
+        "shared memory"
+    }
+
+    fn shape(&self) -> Shape {
+        Shape {
+            line_bytes: slot::INLINE,
+            part_bytes: self.settings.part_bytes,
+            window_bytes: self.region.layout.ring,
+            direct_from_bytes: if self.staged.is_none() {
+                self.settings.direct_from_bytes
+            } else {
+                usize::MAX
+            },
+            // Memory that the library gives lies in large pages where the system has them.
+            direct_up_to_bytes: usize::MAX,
+        }
+    }
+
     fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());

@@ -224,6 +224,10 @@ impl Ports for Tcp {
 }
 
 impl Transport for Tcp {
+    fn kind(&self) -> &'static str {
+        "TCP"
+    }
+
     fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
