@@ -1,6 +1,6 @@
 //! The examples, run as a user runs them.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "tests may fail")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests may fail, and say what they skip")]
 
 use std::process::Command;
 
