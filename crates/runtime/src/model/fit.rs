@@ -20,6 +20,8 @@ pub(super) struct Found<'f> {
 
 /// What a processor spends on a message at least, so that no sum of costs becomes nothing.
 const LEAST_S: f64 = 1e-9;
+/// What a byte costs at least: more than that passes through no memory.
+const LEAST_S_PER_BYTE: f64 = 1e-13;
 /// Calls of all ranks that are played to find what a turn takes.
 const CALLS: usize = 8;
 /// A copy of next to nothing.
@@ -92,7 +94,7 @@ impl Above<'_, '_> {
             }
             let per_byte = |combines| {
                 let seconds = self.above(What::Local { bytes, combines })?;
-                Some(((seconds - own_s) / precise(bytes)).max(1e-13))
+                Some(((seconds - own_s) / precise(bytes)).max(LEAST_S_PER_BYTE))
             };
             Some(Local {
                 footprint: Bytes::new(2 * bytes as u64),
@@ -113,7 +115,7 @@ impl Above<'_, '_> {
 
     /// What each message costs that is so small that its bytes do not count.
     fn small(&self, bytes: usize) -> Option<Regime> {
-        let one_s = self.above(What::Turns(bytes))? / precise(ROUNDS);
+        let one_s = (self.above(What::Turns(bytes))? / precise(ROUNDS)).max(2.0 * LEAST_S);
         // One after the other: sender, way, receiver. All at once: the first has come when the last is sent, unless the
         // way is long; then what is added to it is what sending the others takes.
         let burst_s = self.above(What::Burst(bytes))?;
@@ -191,6 +193,8 @@ impl Above<'_, '_> {
         let part = precise(self.shape.part_bytes.min(bytes / 2));
         let messages = bytes.div_ceil(message);
         let own_s = precise(messages) * regime.sender_s.max(regime.receiver_s) + regime.overhead(1);
+        // On a machine with other work, differences of times can be anything.
+        let all = all.max(LEAST_S_PER_BYTE);
         let slower = (seconds - own_s - all * part) / (precise(bytes) - part);
         Some(slower.clamp(all / 2.0, 0.95 * all))
     }
@@ -206,7 +210,8 @@ impl Above<'_, '_> {
             }
             let both = |combines| {
                 let seconds = self.above(What::Both { bytes, message: CHUNK, combines })?;
-                Some((seconds - regime.overhead(bytes.div_ceil(CHUNK))) / precise(bytes))
+                let moving = seconds - regime.overhead(bytes.div_ceil(CHUNK));
+                Some((moving / precise(bytes)).max(LEAST_S_PER_BYTE))
             };
             let (Some(all), Some(combined)) = (both(false), both(true)) else { continue };
             let slower = self.slower(regime, bytes, CHUNK, all).unwrap_or(all / 2.0);
