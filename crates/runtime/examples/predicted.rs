@@ -11,7 +11,7 @@ use weft_base::Bytes;
 use weft_collective::{ALGORITHMS, Call, Collective, Counts, Rank, Terrain};
 use weft_runtime::measure::{Compared, Series, compare, median};
 use weft_runtime::model::Probes;
-use weft_runtime::{Choice, Communicator, Element, Fault, Joining, Place, Reduction};
+use weft_runtime::{Choice, Communicator, Either, Element, Fault, Joining, Place, Reduction};
 
 fn main() -> Result<(), Fault> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +40,49 @@ fn main() -> Result<(), Fault> {
         println!("# joined after {:.3} s", begun.elapsed().as_secs_f64());
     }
     let sizes = Series::sizes(Bytes::new(number(least)), Bytes::new(number(most)), number(factor));
+    if collective == "probes" {
+        probe(&mut group, Bytes::new(number(most)))?;
+    } else {
+        collectives(&mut group, collective, &sizes, !rest.is_empty())?;
+    }
+    drop(group);
+    for mut other in others {
+        let _ = other.wait();
+    }
+    let _ = std::fs::remove_file(place);
+    Ok(())
+}
+
+/// Prints what each probe takes, and what follows from them.
+fn probe(group: &mut Communicator<Either>, most: Bytes) -> Result<(), Fault> {
+    let mut probes = Probes::new(group, most, 4, Duration::from_millis(5));
+    for _ in 0..5 {
+        probes.round(group)?;
+    }
+    if group.rank().get() == 0 {
+        for probed in probes.probed() {
+            let (least_s, most_s) = probed.range_s;
+            println!(
+                "{:<60} {:>12.3} us  {:.3} .. {:.3}",
+                probed.text,
+                probed.median_s * 1e6,
+                least_s * 1e6,
+                most_s * 1e6
+            );
+        }
+        println!("{:#?}", probes.calibration());
+    }
+    Ok(())
+}
+
+/// Compares collectives of that name, by the algorithm that is chosen or by each.
+fn collectives(
+    group: &mut Communicator<Either>,
+    name: &str,
+    sizes: &[Bytes],
+    each: bool,
+) -> Result<(), Fault> {
+    let (own, ranks) = (group.rank().get(), group.ranks());
     let all = [
         Collective::AllReduce,
         Collective::AllGather,
@@ -48,76 +91,54 @@ fn main() -> Result<(), Fault> {
         Collective::Reduce,
         Collective::AllToAll,
     ];
-    if collective == "probes" {
-        let mut probes = Probes::new(&group, Bytes::new(number(most)), 4, Duration::from_millis(5));
-        for _ in 0..5 {
-            probes.round(&mut group)?;
-        }
-        if own == 0 {
-            for probed in probes.probed() {
-                println!(
-                    "{:<60} {:>12.3} us  {:.3} .. {:.3}",
-                    probed.text,
-                    probed.median_s * 1e6,
-                    probed.range_s.0 * 1e6,
-                    probed.range_s.1 * 1e6
-                );
-            }
-            println!("{:#?}", probes.calibration());
-        }
-    } else {
-        let mut rows = Vec::new();
-        let chosen = group.choice().clone();
-        for one in all.iter().filter(|one| collective == "all" || one.name() == collective) {
-            let least = u64::from(ranks) * 4;
-            let series = Series {
-                collective: *one,
-                element: Element::F32,
-                reduction: Reduction::Sum,
-                root: Rank::new(0),
-                sizes: sizes.iter().copied().filter(|size| size.get() >= least).collect(),
-                repeats: 5,
-                lasting: Duration::from_millis(10),
-                registered: false,
-            };
-            if rest.is_empty() {
-                rows.extend(show(own, compare(&mut group, &series)?.0));
-                continue;
-            }
-            for size in &series.sizes {
-                let (elements, bytes) = series.part(*size, ranks);
-                let call = Call {
-                    counts: Counts::Even(elements),
-                    data_type: Element::F32.data_type(),
-                    ..Call::bytes(*one, 0)
-                };
-                let series = Series { sizes: vec![*size], ..series.clone() };
-                for entry in
-                    ALGORITHMS.iter().filter(|entry| entry.suits(&call, &Terrain::flat(ranks)).is_ok())
-                {
-                    group.choose(Choice::Named(entry.name().to_owned()));
-                    rows.extend(show(own, compare(&mut group, &series)?.0));
-                }
-                group.choose(chosen.clone());
-                if own == 0 {
-                    println!("  chosen at {bytes}: {}", group.explain(&call));
-                }
-            }
-        }
-        if own == 0 {
-            println!(
-                "# median error {:.1} %, spread {:.1} %",
-                100.0 * median(rows.iter().map(Compared::error)),
-                100.0 * median(rows.iter().map(Compared::spread))
-            );
+    let mut rows = Vec::new();
+    for one in all.iter().filter(|one| name == "all" || one.name() == name) {
+        let least = u64::from(ranks) * 4;
+        let series = Series {
+            collective: *one,
+            element: Element::F32,
+            reduction: Reduction::Sum,
+            root: Rank::new(0),
+            sizes: sizes.iter().copied().filter(|size| size.get() >= least).collect(),
+            repeats: 5,
+            lasting: Duration::from_millis(10),
+            registered: false,
+        };
+        if each {
+            rows.extend(algorithms(group, &series)?);
+        } else {
+            rows.extend(show(own, compare(group, &series)?.0));
         }
     }
-    drop(group);
-    for mut other in others {
-        let _ = other.wait();
+    if own == 0 {
+        println!(
+            "# median error {:.1} %, spread {:.1} %",
+            100.0 * median(rows.iter().map(Compared::error)),
+            100.0 * median(rows.iter().map(Compared::spread))
+        );
     }
-    let _ = std::fs::remove_file(place);
     Ok(())
+}
+
+/// Compares all algorithms that suit.
+fn algorithms(group: &mut Communicator<Either>, series: &Series) -> Result<Vec<Compared>, Fault> {
+    let (own, ranks) = (group.rank().get(), group.ranks());
+    let (chosen, mut rows) = (group.choice().clone(), Vec::new());
+    for size in &series.sizes {
+        let (elements, bytes) = series.part(*size, ranks);
+        let (counts, data_type) = (Counts::Even(elements), Element::F32.data_type());
+        let call = Call { counts, data_type, ..Call::bytes(series.collective, 0) };
+        let series = Series { sizes: vec![*size], ..series.clone() };
+        for entry in ALGORITHMS.iter().filter(|entry| entry.suits(&call, &Terrain::flat(ranks)).is_ok()) {
+            group.choose(Choice::Named(entry.name().to_owned()));
+            rows.extend(show(own, compare(group, &series)?.0));
+        }
+        group.choose(chosen.clone());
+        if own == 0 {
+            println!("  chosen at {bytes}: {}", group.explain(&call));
+        }
+    }
+    Ok(rows)
 }
 
 fn show(own: u32, rows: Vec<Compared>) -> Vec<Compared> {

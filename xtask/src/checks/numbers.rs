@@ -11,6 +11,8 @@ const WORDS: &[&str] = &[
     // units
     "bytes",
     "bits",
+    // As in seconds per byte.
+    "byte",
     "seconds",
     "milliseconds",
     "microseconds",

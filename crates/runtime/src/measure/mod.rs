@@ -139,10 +139,10 @@ impl Measurement {
     pub fn begin<T: Transport>(
         communicator: &mut Communicator<T>,
         series: &Series,
-        elements: u64,
+        element_count: u64,
         in_place: bool,
     ) -> Result<Self, Fault> {
-        let call = series.call(elements, in_place);
+        let call = series.call(element_count, in_place);
         let combined = (series.element, series.reduction);
         let (rank, ranks) = (communicator.rank(), communicator.ranks());
         let mut buffers = Buffers::new(communicator, (&call, combined), series.registered)?;
