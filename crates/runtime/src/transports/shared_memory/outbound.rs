@@ -52,6 +52,8 @@ pub(super) struct Outbound {
     posted: Option<Posted>,
     /// Whether the last piece could not be sent as a whole.
     stuck: bool,
+    /// Whether what could not be sent needs room in the ring besides a slot.
+    needs_room: bool,
     /// Whether the present message has bytes.
     begun: bool,
     /// Whether the receiver can read this process's memory.
@@ -71,6 +73,7 @@ impl Outbound {
             shown,
             posted: None,
             stuck: false,
+            needs_room: false,
             begun: false,
             direct,
         }
@@ -86,7 +89,7 @@ impl Outbound {
         if std::mem::take(&mut self.begun) {
             return true;
         }
-        self.stuck = !self.has_slot();
+        (self.stuck, self.needs_room) = (!self.has_slot(), false);
         if !self.stuck {
             self.offer(Kind::Inline, 0, tag);
         }
@@ -104,6 +107,7 @@ impl Outbound {
     ) -> usize {
         let done = self.posted.map_or(done, |posted| self.over(posted));
         let rest = piece.get(done..).unwrap_or_default();
+        self.needs_room = false;
         let over = if rest.is_empty() || self.posted.is_some() {
             done
         } else if rest.len() <= INLINE {
@@ -175,6 +179,7 @@ impl Outbound {
 
     fn push_staged(&mut self, piece: &[u8], part: usize, tag: u64) -> usize {
         let mut rest = piece;
+        self.needs_room = true;
         while !rest.is_empty() && self.has_slot() {
             let at = usize::try_from(self.filled).unwrap_or(0) & (self.ring - 1);
             let wanted = rest.len().min(part).min(self.ring - at);
@@ -215,13 +220,53 @@ impl Outbound {
         from
     }
 
-    /// Whether a push would go on that did not before.
+    /// Whether a push would go on that did not before. No less than that: who waits does not sleep while it is so, and
+    /// does not ask whether the receiver lives.
     pub(super) fn is_ready(&self) -> bool {
         let counter = |at| self.stream.word(at).load(Acquire);
+        let has_slot = || self.slots - counter(TAKEN) < SLOTS;
+        let has_room = || self.filled - counter(FREED) < self.ring as u64;
         self.stuck
             && match self.posted {
                 Some(posted) => counter(READ) - posted.before >= (posted.until - posted.from) as u64,
-                None => counter(TAKEN) != self.taken || counter(FREED) != self.freed,
+                None => has_slot() && (!self.needs_room || has_room()),
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+
+    use super::super::inbound::{Inbound, Reach};
+    use super::*;
+
+    #[test]
+    fn who_is_stuck_is_ready_only_where_the_next_push_goes_on() {
+        const RING: usize = 4096;
+        let file = Arc::new(memfd_create("outbound", MemfdFlags::CLOEXEC).unwrap());
+        ftruncate(&*file, (PAGE + RING) as u64).unwrap();
+        let mapping = || Mapping::new(&*file, 0, PAGE + RING, false).unwrap();
+        let (mut outbound, mut inbound) =
+            (Outbound::new(mapping(), RING, false), Inbound::new(mapping(), RING, std::process::id()));
+        let mut reach = Reach::new(Arc::clone(&file), 1024);
+        let piece = vec![7; 4 * RING];
+        let push =
+            |outbound: &mut Outbound, done| outbound.push((&piece, true), done, 1, |_| Way::Staged(1024));
+
+        // Four parts of 1024 fill the ring, though not the slots.
+        assert!(!outbound.is_ready());
+        assert_eq!(push(&mut outbound, 0), RING);
+        assert!(!outbound.is_ready());
+        let mut came = 0;
+        let got =
+            inbound.pull((1024, 4, false), 1, &mut reach, &mut |part: &[u8]| came += part.len()).unwrap();
+        assert_eq!((got, came), (1024, 1024));
+        // A slot was taken, and its bytes are free: a push goes on, and then waits again.
+        assert!(outbound.is_ready());
+        assert_eq!(push(&mut outbound, RING), RING + 1024);
+        assert!(!outbound.is_ready());
     }
 }

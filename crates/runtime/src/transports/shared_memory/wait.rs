@@ -26,6 +26,8 @@ pub(super) struct Stall {
     pub(super) waited: Duration,
     /// Of it, when it was last looked around.
     looked: Duration,
+    /// At which time a rank that is waited for was first seen to be gone.
+    gone: Option<Duration>,
     /// Of each rank: its beats, and when they were first seen so.
     pub(super) watch: Vec<(u64, Duration)>,
 }
@@ -93,7 +95,7 @@ impl SharedMemory {
             self.stall.waited += (now - last).min(most);
         } else {
             self.stall.watch.clear();
-            (self.stall.waited, self.stall.looked) = (Duration::ZERO, Duration::ZERO);
+            (self.stall.waited, self.stall.looked, self.stall.gone) = (Duration::ZERO, Duration::ZERO, None);
         }
         self.stall.last = Some(now);
     }
@@ -125,8 +127,10 @@ impl SharedMemory {
             let peer = port.peer.index();
             let left = self.board.state(peer) == State::Left;
             if left || due && self.board.life(peer) == Life::Dead {
-                // What it sent before its end is still taken.
-                return if self.is_ready(on) { Ok(()) } else { Err(self.dead(peer)) };
+                // What it sent before its end is still taken; things move then, which ends the stall.
+                let since = *self.stall.gone.get_or_insert(self.stall.waited);
+                let takes = self.is_ready(on) && self.stall.waited.saturating_sub(since) < self.deadline;
+                return if takes { Ok(()) } else { Err(self.dead(peer)) };
             }
             let theirs = if due { self.board.announced(peer, self.sequence) } else { None };
             if theirs.is_some_and(|call| call.signature != self.signature) {
