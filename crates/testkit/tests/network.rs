@@ -96,9 +96,11 @@ fn a_slow_host_is_slow_both_ways_and_a_slow_link_between_its_ends_only() {
     for (from, to, wanted) in
         [(0, 3, 20e6), (3, 0, 20e6), (1, 2, 40e6), (2, 1, 40e6), (1, 3, 100e6), (3, 2, 100e6)]
     {
-        let found = rate(&network, from, to);
-        // Headers take 5 % of what a link carries; bursts give a little more over so short a time.
-        assert!((0.85..1.05).contains(&(found / wanted)), "{from} to {to}: {found} instead of {wanted}");
+        // Headers take 5 % of what a link carries; bursts give a little more over so short a time. A machine with other
+        // work gives less, but hardly three times.
+        let found: Vec<f64> = (0..3).map(|_| rate(&network, from, to) / wanted).collect();
+        assert!(found.iter().all(|share| *share < 1.05), "{from} to {to}: {found:?} of {wanted}");
+        assert!(found.iter().any(|share| *share > 0.85), "{from} to {to}: {found:?} of {wanted}");
     }
 }
 

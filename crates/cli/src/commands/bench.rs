@@ -282,18 +282,8 @@ const MEASURED: [Collective; 7] = [
 ];
 
 fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
-    let unknown = |what: &str, name: &str, near: &[&str]| {
-        let why = Diagnostic::error(NOT_MEASURED, format!("there is no {what} called `{name}`"));
-        let why =
-            if near.is_empty() { why } else { why.hint(format!("did you mean `{}`?", near.join("`, `"))) };
-        Failure::new(Exit::Usage, format!("choose the {what}"), why)
-    };
     let all = args.compare && args.collective == "all";
-    let named = if all { Some(Collective::AllReduce) } else { Collective::from_name(&args.collective) };
-    let collective = named
-        .filter(|collective| *collective != Collective::SendRecv)
-        .or(args.is_pairs().then_some(Collective::SendRecv))
-        .ok_or_else(|| unknown("collective", &args.collective, &Collective::near(&args.collective)))?;
+    let collective = if all { Collective::AllReduce } else { collective(args)? };
     if args.is_pairs() {
         check_pairs(args, ranks)?;
     } else if args.format == Format::Csv || args.latency {
@@ -304,43 +294,16 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
         .ok_or_else(|| unknown("type", &args.element, &Element::near(&args.element)))?;
     let reduction = Reduction::from_name(&args.reduction)
         .ok_or_else(|| unknown("reduction", &args.reduction, &Reduction::near(&args.reduction)))?;
-    if let Some(name) = &args.algorithm
-        && algorithm(name).is_none()
-    {
-        let names = weft_base::nearest(name, ALGORITHMS.iter().map(|entry| entry.name()), 2);
-        return Err(unknown("algorithm", name, &names));
-    }
-    let knows =
-        |name: &String| algorithm(name).is_some_and(|entry| entry.collectives().contains(&collective));
-    if let Some(name) = args.algorithm.as_ref().filter(|name| !knows(name)) {
-        let why = format!("`{name}` has no plan for {}", collective.name());
-        return Err(Failure::new(Exit::Usage, "choose the algorithm", Diagnostic::error(NOT_MEASURED, why)));
-    }
+    check_algorithm(args, collective)?;
     if args.root >= ranks {
         return Err(unknown("rank", &args.root.to_string(), &[]));
-    }
-    let max = args.max.unwrap_or(Bytes::new(if args.is_pairs() { 16 << 20 } else { 64 << 20 }));
-    let sizes = if collective == Collective::Barrier {
-        vec![Bytes::ZERO]
-    } else if args.is_pairs() {
-        vec![max]
-    } else {
-        let mut sizes = Series::sizes(args.min, max, args.factor);
-        // Every rank has at least one element.
-        let least = u64::from(ranks) * element.size_bytes() as u64;
-        sizes.retain(|size| size.get() >= least);
-        sizes
-    };
-    if sizes.is_empty() {
-        let why = format!("no size from {} to {max} gives each of {ranks} ranks an element", args.min);
-        return Err(Failure::new(Exit::Usage, "choose the sizes", Diagnostic::error(NOT_MEASURED, why)));
     }
     let series = Series {
         collective,
         element,
         reduction,
         root: Rank::new(args.root),
-        sizes,
+        sizes: sizes(args, ranks, collective, element)?,
         repeats: args.repeats as usize,
         lasting: Duration::from_millis(20),
         registered: args.registered,
@@ -371,6 +334,52 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
         goal,
         calibration,
     })
+}
+
+fn unknown(what: &str, name: &str, near: &[&str]) -> Failure {
+    let why = Diagnostic::error(NOT_MEASURED, format!("there is no {what} called `{name}`"));
+    let why = if near.is_empty() { why } else { why.hint(format!("did you mean `{}`?", near.join("`, `"))) };
+    Failure::new(Exit::Usage, format!("choose the {what}"), why)
+}
+
+fn collective(args: &Args) -> Result<Collective, Failure> {
+    Collective::from_name(&args.collective)
+        .filter(|collective| *collective != Collective::SendRecv)
+        .or(args.is_pairs().then_some(Collective::SendRecv))
+        .ok_or_else(|| unknown("collective", &args.collective, &Collective::near(&args.collective)))
+}
+
+/// The algorithm that was asked for is there, and has a plan for the collective.
+fn check_algorithm(args: &Args, collective: Collective) -> Result<(), Failure> {
+    let Some(name) = &args.algorithm else { return Ok(()) };
+    let Some(entry) = algorithm(name) else {
+        let names = weft_base::nearest(name, ALGORITHMS.iter().map(|entry| entry.name()), 2);
+        return Err(unknown("algorithm", name, &names));
+    };
+    if entry.collectives().contains(&collective) {
+        return Ok(());
+    }
+    let why = format!("`{name}` has no plan for {}", collective.name());
+    Err(Failure::new(Exit::Usage, "choose the algorithm", Diagnostic::error(NOT_MEASURED, why)))
+}
+
+/// The sizes that give every rank an element.
+fn sizes(args: &Args, ranks: u32, collective: Collective, element: Element) -> Result<Vec<Bytes>, Failure> {
+    let max = args.max.unwrap_or(Bytes::new(if args.is_pairs() { 16 << 20 } else { 64 << 20 }));
+    if collective == Collective::Barrier {
+        return Ok(vec![Bytes::ZERO]);
+    }
+    if args.is_pairs() {
+        return Ok(vec![max]);
+    }
+    let mut sizes = Series::sizes(args.min, max, args.factor);
+    let least = u64::from(ranks) * element.size_bytes() as u64;
+    sizes.retain(|size| size.get() >= least);
+    if sizes.is_empty() {
+        let why = format!("no size from {} to {max} gives each of {ranks} ranks an element", args.min);
+        return Err(Failure::new(Exit::Usage, "choose the sizes", Diagnostic::error(NOT_MEASURED, why)));
+    }
+    Ok(sizes)
 }
 
 /// An address has a port behind its last colon.
