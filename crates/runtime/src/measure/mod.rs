@@ -256,8 +256,8 @@ fn total<T: Transport>(communicator: &mut Communicator<T>, own: u64) -> Result<u
     Ok(u64::try_from(sum[0]).unwrap_or(u64::MAX))
 }
 
-/// The seconds of the slowest rank.
-fn slowest<T: Transport>(communicator: &mut Communicator<T>, own_s: f64) -> Result<f64, Fault> {
+/// The seconds of the slowest rank; one that took no part has none.
+pub(crate) fn slowest<T: Transport>(communicator: &mut Communicator<T>, own_s: f64) -> Result<f64, Fault> {
     let mut most = [own_s];
     communicator.all_reduce(&mut most, Reduction::Max)?;
     Ok(most[0])

@@ -9,9 +9,10 @@ use super::Calibration;
 use super::clock::is_crowded;
 use super::fit;
 use crate::communicator::Trial;
+use crate::measure::slowest;
 use crate::ports::Shape;
 use crate::script::{Extent, Region, Writing};
-use crate::{Communicator, Fault, Port, Reduction, Script, Transport};
+use crate::{Communicator, Fault, Port, Script, Transport};
 
 /// Steps of a probe that takes turns.
 pub(super) const ROUNDS: usize = 8;
@@ -340,13 +341,6 @@ fn bytes(what: What) -> usize {
         | What::Circle(bytes) => bytes,
         What::Both { bytes, .. } | What::OneWay { bytes, .. } | What::Local { bytes, .. } => bytes,
     }
-}
-
-/// The longest time that a rank has measured; those that took no part have none.
-fn slowest<T: Transport>(communicator: &mut Communicator<T>, own_s: f64) -> Result<f64, Fault> {
-    let mut most = [own_s];
-    communicator.all_reduce(&mut most, Reduction::Max)?;
-    Ok(most[0])
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded above and below")]
