@@ -1,6 +1,7 @@
 //! Hosts that are namespaces: what is slow is slow, what is cut is cut, and nothing stays behind.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests may fail, and measure time")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
+#![allow(clippy::disallowed_methods, reason = "a test measures time")]
 #![allow(
     clippy::print_stdout,
     clippy::cast_precision_loss,
@@ -9,6 +10,7 @@
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use weft_base::Rate;
@@ -17,6 +19,12 @@ use weft_testkit::network::{Network, Running, Unavailable};
 /// A network, or a message that there can be none.
 fn network(made: Result<Network, Unavailable>) -> Option<Network> {
     made.inspect_err(|why| println!("{why}")).ok()
+}
+
+/// One network at a time: rates of one are less while another one is measured.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 const ROLE: &str = "WEFT_TEST_ROLE";
@@ -81,6 +89,21 @@ fn said(network: &Network, from: u8, to: u8, word: &str) -> f64 {
     text.lines().find_map(|line| line.strip_prefix(word)).unwrap().parse().unwrap()
 }
 
+/// From one host to another it never carries more than the most, and at least the least. A machine with other work gives
+/// less, but hardly five times.
+fn carries(network: &Network, (from, to): (u8, u8), (least, most): (f64, f64)) {
+    let mut found = Vec::new();
+    for _ in 0..5 {
+        let rate = rate(network, from, to);
+        assert!(rate < most, "{from} to {to}: {rate}, more than {most}");
+        if rate > least {
+            return;
+        }
+        found.push(rate);
+    }
+    panic!("{from} to {to}: {found:?}, less than {least}");
+}
+
 fn reaches(network: &Network, from: u8, to: u8) -> bool {
     let to = format!("exec 3<>/dev/tcp/{}/{PORT}", network.address(to));
     network.command(from, "timeout").args(["0.5", "bash", "-c", &to]).status().unwrap().success()
@@ -88,6 +111,7 @@ fn reaches(network: &Network, from: u8, to: u8) -> bool {
 
 #[test]
 fn a_slow_host_is_slow_both_ways_and_a_slow_link_between_its_ends_only() {
+    let _alone = alone();
     let Some(mut network) = network(Network::with_rate(4, Rate::bytes_per_second(100_000_000))) else {
         return;
     };
@@ -96,16 +120,14 @@ fn a_slow_host_is_slow_both_ways_and_a_slow_link_between_its_ends_only() {
     for (from, to, wanted) in
         [(0, 3, 20e6), (3, 0, 20e6), (1, 2, 40e6), (2, 1, 40e6), (1, 3, 100e6), (3, 2, 100e6)]
     {
-        // Headers take 5 % of what a link carries; bursts give a little more over so short a time. A machine with other
-        // work gives less, but hardly three times.
-        let found: Vec<f64> = (0..3).map(|_| rate(&network, from, to) / wanted).collect();
-        assert!(found.iter().all(|share| *share < 1.05), "{from} to {to}: {found:?} of {wanted}");
-        assert!(found.iter().any(|share| *share > 0.85), "{from} to {to}: {found:?} of {wanted}");
+        // Headers take 5 % of what a link carries; bursts give a little more over so short a time.
+        carries(&network, (from, to), (0.85 * wanted, 1.05 * wanted));
     }
 }
 
 #[test]
 fn a_cut_host_is_not_reached_until_it_is_mended() {
+    let _alone = alone();
     let Some(network) = network(Network::new(3)) else { return };
     let _sinks = [sink(&network, 0), sink(&network, 1)];
     assert!(reaches(&network, 2, 0) && reaches(&network, 2, 1));
@@ -117,29 +139,31 @@ fn a_cut_host_is_not_reached_until_it_is_mended() {
 
 #[test]
 fn a_delayed_line_takes_its_time_and_carries_its_rate() {
+    let _alone = alone();
     let (rate, one_way) = (Rate::bytes_per_second(1_250_000_000), Duration::from_micros(500));
     let Some(mut network) = network(Network::with_delay(3, rate, one_way)) else { return };
     // A connection is there after a round trip; the address of the hardware takes another one.
     let connected_us = said(&network, 1, 2, "connected ");
-    assert!((2000.0..10_000.0).contains(&connected_us), "{connected_us}");
-    let found = self::rate(&network, 0, 1);
+    assert!((2000.0..100_000.0).contains(&connected_us), "{connected_us}");
     // The rest is for headers, for the beginning of the connection, and for a machine that has other work.
-    println!("{:.2} GB/s", found / 1e9);
-    assert!((0.4e9..1.25e9).contains(&found), "{found}");
+    carries(&network, (0, 1), (0.4e9, 1.25e9));
     network.slow_host(2, Rate::bytes_per_second(50_000_000)).unwrap();
-    for (from, to) in [(2, 0), (0, 2)] {
-        let found = self::rate(&network, from, to);
-        assert!((40e6..52e6).contains(&found), "{found}");
+    for pair in [(2, 0), (0, 2)] {
+        carries(&network, pair, (40e6, 52e6));
     }
 }
 
 #[test]
 fn hosts_have_names_and_nothing_stays_behind_even_after_a_panic() {
+    let _alone = alone();
     let Some(network) = network(Network::new(2)) else { return };
     let name = network.command(1, "uname").arg("-n").output().unwrap();
     assert_eq!(String::from_utf8(name.stdout).unwrap(), "n2\n");
     let namespaces = [network.namespace(0), network.namespace(1)];
-    let mut sleeper = network.command(0, "sleep").arg("60").spawn().unwrap();
+    let mut sleeper = network.command(0, "sh");
+    let mut sleeper = sleeper.args(["-c", "echo; exec sleep 60"]).stdout(Stdio::piped()).spawn().unwrap();
+    // It is there; one that is only about to enter its host nobody could find.
+    sleeper.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let panicked = std::thread::spawn(move || {
         let _network = network;
         panic!("as a failing test does");
