@@ -51,6 +51,27 @@ pub const FILE_UNWRITABLE: Code = Code {
     explanation: "A file that an option names cannot be written: its folder does not exist, or may not be written to.",
 };
 
+/// A variable's value that the library would not take.
+pub const NO_SETTING: Code = Code {
+    name: "no-such-setting",
+    explanation: "A value given with `--env` is none that the variable can have, so that NCCL would ignore it or refuse to \
+        start. The message says what it can be.",
+};
+
+/// What the input says of the library.
+pub const SETTINGS_TAKEN: Code = Code {
+    name: "settings-taken",
+    explanation: "The input holds variables of NCCL or RCCL, or a log that names its version. The prediction is for that \
+        version with these settings; options replace them one by one.",
+};
+
+/// A variable that changes nothing here.
+pub const SETTING_WITHOUT_EFFECT: Code = Code {
+    name: "setting-without-effect",
+    explanation: "A variable given with `--env` does not act on what is predicted: the model has nothing that it would \
+        change, or the library does not know it.",
+};
+
 /// A scenario that says what cannot be understood.
 pub const SCENARIO: Code = Code {
     name: "scenario",
@@ -167,6 +188,9 @@ pub const CODES: &[Code] = &[
     FILE_UNREADABLE,
     FILE_UNWRITABLE,
     SCENARIO,
+    NO_SETTING,
+    SETTINGS_TAKEN,
+    SETTING_WITHOUT_EFFECT,
     UNPLAYABLE,
     FILE_TOO_LARGE,
     ARCHIVE_DAMAGED,

@@ -19,6 +19,7 @@ mod pairs;
 mod plan;
 mod predict;
 mod report;
+mod settings;
 mod show;
 mod simulate;
 mod style;

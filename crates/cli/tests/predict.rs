@@ -186,3 +186,29 @@ fn a_log_alone_is_no_machine() {
     let output = weft(&["predict", "examples/formats/nccl-tests/all-reduce-8xh100.txt"]);
     assert!(output.contains("error[no-machine]") && output.ends_with("exit 3\n"), "{output}");
 }
+
+#[test]
+fn variables_act_and_the_last_word_is_an_options() {
+    let settings = b"NCCL_ALGO=Tree\nNCCL_PROTO=LL\nNCCL_DEBUG=WARN\n";
+    let args = ["predict", "dgx-a100", "-", "--size", "1GiB"];
+    let printed = weft_reading(&args, settings);
+    assert!(printed.contains(" Tree LL ") && printed.contains("note[settings-taken]"), "{printed}");
+    assert!(printed.contains("taken from the input: NCCL_ALGO=Tree, NCCL_PROTO=LL; "), "{printed}");
+    let other = [&args[..], &["--env", "NCCL_ALGO=^tree", "--env", "NCCL_DEBUG=INFO"]].concat();
+    let printed = weft_reading(&other, settings);
+    assert!(printed.contains(" Ring LL ") && printed.contains("note[setting-without-effect]"), "{printed}");
+}
+
+#[test]
+fn a_value_that_a_variable_cannot_have_says_what_it_can() {
+    insta::assert_snapshot!(weft(&["predict", "dgx-a100", "--env", "NCCL_P2P_LEVEL=NVX"]), @r#"
+    weft: failed to take `--env NCCL_P2P_LEVEL=NVX`
+    error[no-such-setting]: NCCL_P2P_LEVEL cannot be `NVX`: expected LOC, NVL, PIX, PXB, PHB or SYS, or a number from 0 to 5
+    [stderr ends]
+    exit 2
+    "#);
+    for wrong in [["--env", "NCCL_ALGO"], ["--env", "=Ring"], ["--nccl", "two"], ["--algorithm", "star"]] {
+        let (exit, said) = refused(&[&["predict", "dgx-a100"][..], &wrong].concat(), b"");
+        assert!(exit == 2 && said.contains(wrong[0]), "{said}");
+    }
+}

@@ -55,7 +55,16 @@ pub(crate) fn expect<'c>(
     };
     match (expected.choice.algorithm, system.reducing) {
         (Algorithm::Nvls, Some(rate)) => multicast(&mut expected, system, rate, constants, catalogue)?,
-        (Algorithm::Nvls | Algorithm::Ring | Algorithm::Tree, _) => {}
+        (
+            Algorithm::Ring
+            | Algorithm::Tree
+            | Algorithm::CollnetDirect
+            | Algorithm::CollnetChain
+            | Algorithm::Nvls
+            | Algorithm::NvlsTree
+            | Algorithm::Pat,
+            _,
+        ) => {}
     }
     if expected.choice.staged && expected.choice.protocol == Protocol::Simple {
         staged(&mut expected, system, bus_factor, catalogue)?;

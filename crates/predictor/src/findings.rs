@@ -32,8 +32,8 @@ pub const NOT_IN_MODEL: Code = Code {
 /// An algorithm that NCCL would refuse.
 pub const ALGORITHM_UNUSABLE: Code = Code {
     name: "algorithm-unusable",
-    explanation: "The algorithm given with `--algorithm` does not exist for this collective, or needs hardware that the \
-        machine lacks: NVLS needs NVSwitches that reduce. The prediction is of NCCL's own choice instead.",
+    explanation: "The algorithms that `--algorithm` or NCCL_ALGO allow do not exist for this collective, or need hardware \
+        that the machine lacks: NVLS needs NVSwitches that reduce. The prediction is of NCCL's own choice instead.",
 };
 
 /// GPUs of unknown model.
@@ -60,10 +60,13 @@ pub(crate) fn of(
         Algorithm::Ring => true,
         Algorithm::Tree => request.collective == Collective::AllReduce,
         Algorithm::Nvls => request.collective == Collective::AllReduce && tuning.multicasts.is_some(),
+        Algorithm::CollnetDirect | Algorithm::CollnetChain | Algorithm::NvlsTree | Algorithm::Pat => false,
     };
-    if let Some(wanted) = request.algorithm.filter(|wanted| !runs(*wanted)) {
-        let (name, collective) = (wanted.name(), request.collective.name());
-        let message = format!("{name} cannot run {collective} on these GPUs; NCCL's own choice is shown");
+    let wanted = request.settings.algorithms.named(request.collective);
+    if !wanted.is_empty() && !wanted.iter().any(|wanted| runs(*wanted)) {
+        let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name()).collect();
+        let (names, collective) = (names.join(" and "), request.collective.name());
+        let message = format!("{names} cannot run {collective} on these GPUs; NCCL's own choice is shown");
         found.push(Diagnostic::warning(ALGORITHM_UNUSABLE, message));
     }
     if gpus.iter().any(|gpu| topology.model(*gpu).is_none()) {

@@ -11,6 +11,7 @@ mod limit;
 mod nccl;
 pub mod pairs;
 mod predict;
+mod settings;
 mod step;
 pub mod validate;
 
@@ -20,6 +21,9 @@ pub use limit::{GraphLimit, SwitchFacts};
 pub use nccl::system::PeerAccess;
 pub use nccl::tuning::{Algorithm, Protocol};
 pub use predict::{PREDICTED, Prediction, Request, Row, default_sizes, predict};
+pub use settings::{
+    Allowed, CrossNic, HcaFilter, Library, NotAVersion, SettingError, Settings, Taken, Version,
+};
 pub use step::Step;
 
 use weft_catalogue::NotFound;

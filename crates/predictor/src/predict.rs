@@ -11,7 +11,8 @@ use crate::limit::GraphLimit;
 use crate::nccl::constants::Constants;
 use crate::nccl::search;
 use crate::nccl::system::{PeerAccess, System};
-use crate::nccl::tuning::{Algorithm, Protocol, Tuning};
+use crate::nccl::tuning::{Algorithm, Choice, Protocol, Tuning};
+use crate::settings::{Library, Settings};
 use crate::step::Step;
 use crate::{PredictError, explain, findings};
 
@@ -24,8 +25,8 @@ pub struct Request {
     pub sizes: Vec<Bytes>,
     /// The GPUs that take part; `None` for all (the first two for send/recv).
     pub gpus: Option<Vec<NodeId>>,
-    /// Only this algorithm (`NCCL_ALGO`).
-    pub algorithm: Option<Algorithm>,
+    /// The library's version, and what its user sets.
+    pub settings: Settings,
     /// Who may access whose memory over PCIe.
     pub access: PeerAccess,
 }
@@ -33,7 +34,8 @@ pub struct Request {
 impl Request {
     /// All GPUs, sizes from 8 B to 8 GiB.
     pub fn new(collective: Collective) -> Self {
-        Self { collective, sizes: default_sizes(), gpus: None, algorithm: None, access: PeerAccess::AsUsual }
+        let (sizes, settings, access) = (default_sizes(), Settings::default(), PeerAccess::AsUsual);
+        Self { collective, sizes, gpus: None, settings, access }
     }
 }
 
@@ -101,7 +103,7 @@ pub fn predict(
         return Err(PredictError::Collective { collective: request.collective });
     }
     let gpus = participants(topology, request)?;
-    let constants = Constants::new(catalogue)?;
+    let constants = Constants::of_version(catalogue, Library::Nccl, request.settings.version)?;
     let system = System::new(topology, &gpus, catalogue, constants, &request.access)?;
     let rings = search::rings(&system, constants)?.ok_or(PredictError::NoPath { gpus: gpus.len() })?;
     let narrow = explain::narrowest(topology, &system, &rings.order);
@@ -156,12 +158,17 @@ impl<'a> Pricing<'a> {
         request: &Request,
     ) -> Result<Self, PredictError> {
         let all = tuning.choices(request.collective)?;
-        let wanted = |algorithm| request.algorithm.is_none_or(|wanted| wanted == algorithm);
-        let any = all.iter().any(|choice| wanted(choice.algorithm));
+        let wanted = |choice: &Choice| {
+            let Settings { algorithms, protocols, without_nvls, .. } = &request.settings;
+            algorithms.allows(request.collective, choice.algorithm)
+                && protocols.allows(request.collective, choice.protocol)
+                && !(*without_nvls && choice.algorithm == Algorithm::Nvls)
+        };
+        let any = all.iter().any(wanted);
         let bus_factor = request.collective.bus_factor(tuning.ranks);
         let choices = all
             .into_iter()
-            .filter(|choice| !any || wanted(choice.algorithm))
+            .filter(|choice| !any || wanted(choice))
             .map(|choice| achieved::expect(choice, system, bus_factor, bound, tuning.constants, catalogue))
             .collect::<Result<_, _>>()?;
         Ok(Self { tuning, choices, bus_factor })
@@ -269,8 +276,15 @@ fn limit(expected: &Expected<'_>, narrow: Option<&(String, f64)>) -> String {
         (Algorithm::Ring | Algorithm::Tree, _) if choice.staged => {
             "copies through host memory, over the PCIe ports".to_owned()
         }
-        (Algorithm::Nvls | Algorithm::Ring | Algorithm::Tree, _) => {
-            narrow.map_or("the narrowest link", |(name, _)| name.as_str()).to_owned()
-        }
+        (
+            Algorithm::Ring
+            | Algorithm::Tree
+            | Algorithm::CollnetDirect
+            | Algorithm::CollnetChain
+            | Algorithm::Nvls
+            | Algorithm::NvlsTree
+            | Algorithm::Pat,
+            _,
+        ) => narrow.map_or("the narrowest link", |(name, _)| name.as_str()).to_owned(),
     }
 }

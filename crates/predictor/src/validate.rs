@@ -76,7 +76,9 @@ pub fn predict_row(row: &Measurement, catalogue: &Catalogue) -> Result<Scored, S
     let machine = machine::of(row, catalogue)?;
     let built = weft_topology::build(&machine, catalogue).map_err(|error| error.to_string())?;
     let mut request = Request::new(row.collective);
-    request.algorithm = row.algorithm.as_deref().and_then(stated_algorithm);
+    if let Some(algorithm) = row.algorithm.as_deref().and_then(stated_algorithm) {
+        request.settings = request.settings.only(algorithm);
+    }
     if row.says("P2P") {
         request.access = PeerAccess::Everywhere;
     }

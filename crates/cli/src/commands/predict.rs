@@ -1,11 +1,12 @@
 use std::ffi::OsString;
 use std::str::FromStr;
 
+use clap::builder::PossibleValuesParser;
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Access, PeerMode};
-use weft_predictor::{Algorithm, PREDICTED, PeerAccess, PredictError, Request, predict};
+use weft_predictor::{Algorithm, PREDICTED, PeerAccess, PredictError, Request, Version, predict};
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
@@ -13,7 +14,7 @@ use crate::arguments::{Format, chosen_gpus, collective};
 use crate::codes::NO_PREDICTION;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs, SourceArgs};
-use crate::{json, predict as text, report};
+use crate::{json, predict as text, report, settings};
 
 /// What should it reach: time and bandwidth of a collective per size, and what bounds it
 ///
@@ -33,8 +34,15 @@ pub struct Args {
     #[arg(long, value_name = "GPUS")]
     gpus: Option<String>,
     /// Only this algorithm, as with NCCL_ALGO
-    #[arg(long, value_enum, ignore_case = true, value_name = "ALGORITHM")]
-    algorithm: Option<AlgorithmName>,
+    #[arg(long, ignore_case = true, value_name = "ALGORITHM", value_parser = algorithm_names())]
+    algorithm: Option<String>,
+    /// The version of NCCL or RCCL, such as 2.21 [default: the one that a log in the input names, else the newest]
+    #[arg(long, value_name = "VERSION", value_parser = Version::from_str)]
+    nccl: Option<Version>,
+    /// A variable as the job sets it, such as `NCCL_ALGO=Ring`; may be given several times. Those that the
+    /// input holds (`env`, `nccl.conf`, a log) are taken too, and yield to these
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = settings::variable)]
+    variables: Vec<(String, String)>,
     /// Show how the numbers come about, and where each of them is from
     #[arg(long)]
     explain: bool,
@@ -43,24 +51,8 @@ pub struct Args {
     format: Format,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum AlgorithmName {
-    /// Chunks go round a ring.
-    Ring,
-    /// Chunks go up and down a tree.
-    Tree,
-    /// NVSwitches add and copy.
-    Nvls,
-}
-
-impl From<AlgorithmName> for Algorithm {
-    fn from(name: AlgorithmName) -> Self {
-        match name {
-            AlgorithmName::Ring => Self::Ring,
-            AlgorithmName::Tree => Self::Tree,
-            AlgorithmName::Nvls => Self::Nvls,
-        }
-    }
+fn algorithm_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name))
 }
 
 fn predicted(text: &str) -> Result<Collective, String> {
@@ -86,17 +78,23 @@ fn answer(
     open: &OpenArgs,
     catalogue: &Catalogue,
 ) -> Result<Answer, Failure> {
-    let loaded = load::machine(sources, open, "predict for", catalogue)?;
+    let sources = settings::with_topology_file(sources, &args.variables);
+    let loaded = load::machine(&sources, open, "predict for", catalogue)?;
     let mut request = Request::new(args.collective);
     if !args.sizes.is_empty() {
         request.sizes.clone_from(&args.sizes);
     }
     request.gpus = args.gpus.as_deref().map(|text| chosen_gpus(text, &loaded.topology)).transpose()?;
-    request.algorithm = args.algorithm.map(Algorithm::from);
+    let mut findings = Vec::new();
+    request.settings = settings::settings(&args.variables, args.nccl, &loaded, &mut findings)?;
+    if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
+        request.settings = request.settings.only(algorithm);
+    }
     request.access = access(&loaded, catalogue);
     let prediction = predict(&loaded.topology, catalogue, &request)
         .map_err(|error| refused(&error, args.collective, &loaded))?;
     let mut diagnostics = loaded.diagnostics.clone();
+    diagnostics.extend(findings);
     diagnostics.extend(prediction.diagnostics.iter().cloned());
     if args.format == Format::Json {
         return Ok(Answer::plain(json::text(&json::predict::document(&prediction, &diagnostics))));

@@ -1,12 +1,12 @@
 //! The library's constants, read from the catalogue once per prediction.
 
+use std::collections::BTreeMap;
+
 use weft_catalogue::{Catalogue, Library, Table};
 
 use crate::PredictError;
+use crate::settings::{Library as Maker, Version};
 use crate::step::Cite;
-
-/// Which library's constants are used.
-const LIBRARY: &str = "nccl-2.30";
 
 /// Access to the tables of one library version.
 #[derive(Clone, Copy)]
@@ -23,9 +23,23 @@ pub(crate) enum Column {
 }
 
 impl<'c> Constants<'c> {
-    /// The constants of NCCL's newest version.
-    pub fn new(catalogue: &'c Catalogue) -> Result<Self, PredictError> {
-        Self::of(catalogue, LIBRARY)
+    /// The constants of a version: of the nearest that the catalogue has at or below it, else of the oldest;
+    /// of the newest where none is named.
+    pub fn of_version(
+        catalogue: &'c Catalogue,
+        maker: Maker,
+        version: Option<Version>,
+    ) -> Result<Self, PredictError> {
+        let known = catalogue.libraries.iter().filter_map(|library| {
+            let version = library.name.strip_prefix(maker.prefix())?.parse::<Version>().ok()?;
+            Some((version, library))
+        });
+        let is_wanted = |known: Version| version.is_none_or(|wanted| known <= wanted);
+        let by_version: BTreeMap<Version, &Library> = known.collect();
+        let below = by_version.iter().rev().find(|(known, _)| is_wanted(**known));
+        let found = below.or_else(|| by_version.first_key_value()).map(|(_, library)| *library);
+        let name = || format!("{} of any version", maker.name());
+        found.map(|library| Self { library }).ok_or_else(|| PredictError::Constant { name: name() })
     }
 
     /// The constants of one library.

@@ -16,23 +16,46 @@ pub enum Algorithm {
     Ring,
     /// Up and down two trees; within one server a chain.
     Tree,
+    /// Added by the network's switches, each GPU sending its part to the heads of its host.
+    CollnetDirect,
+    /// Added by the network's switches, the GPUs of a host in a chain.
+    CollnetChain,
     /// Added and copied by the NVSwitches.
     Nvls,
+    /// NVSwitches within a host, a tree between hosts.
+    NvlsTree,
+    /// Trees of all ranks at once, for all-gather and reduce-scatter with one GPU per host.
+    Pat,
 }
 
 impl Algorithm {
+    /// All of them, in NCCL's order.
+    pub const ALL: [Self; 7] = [
+        Self::Tree,
+        Self::Ring,
+        Self::CollnetDirect,
+        Self::CollnetChain,
+        Self::Nvls,
+        Self::NvlsTree,
+        Self::Pat,
+    ];
+
     /// NCCL's name of it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ring => "Ring",
             Self::Tree => "Tree",
+            Self::CollnetDirect => "CollnetDirect",
+            Self::CollnetChain => "CollnetChain",
             Self::Nvls => "NVLS",
+            Self::NvlsTree => "NVLSTree",
+            Self::Pat => "PAT",
         }
     }
 
     /// The algorithm of that name, whatever its case.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Ring, Self::Tree, Self::Nvls].into_iter().find(|known| known.name().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name))
     }
 }
 
@@ -48,6 +71,14 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// All of them, in NCCL's order.
+    pub const ALL: [Self; 3] = [Self::Ll, Self::Ll128, Self::Simple];
+
+    /// The protocol of that name, whatever its case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name))
+    }
+
     /// NCCL's name of it.
     pub fn name(self) -> &'static str {
         match self {
@@ -108,7 +139,7 @@ impl<'c> Tuning<'c> {
     /// Everything that NCCL could choose for `collective`.
     pub fn choices(&self, collective: Collective) -> Result<Vec<Choice>, PredictError> {
         let mut choices = Vec::new();
-        for protocol in [Protocol::Ll, Protocol::Ll128, Protocol::Simple] {
+        for protocol in Protocol::ALL {
             if protocol == Protocol::Ll128 && !self.has_ll128() {
                 continue;
             }
