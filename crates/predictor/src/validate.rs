@@ -1,19 +1,27 @@
 //! Published measurements against predictions: one error per row, medians per group and kind.
 //!
 //! A row is scored on its bus bandwidth, or on the best predicted one up to 16 GiB where it names no size
-//! (a peak). It is skipped only where a field that it needs is empty or names nothing known.
+//! (a peak). Where the source says how well its values could be read, the nearer edge of that interval counts.
+//! Every row of NCCL or RCCL counts: one that cannot be predicted has an infinite error.
 
+mod interconnect;
+mod interval;
 mod machine;
+mod platform;
+mod question;
 mod row;
 mod score;
+mod software;
 
 use weft_base::{Bytes, Code, Rate};
-use weft_catalogue::Catalogue;
+use weft_collective::Collective;
 
-pub use row::{Measurement, read_rows};
+pub use interval::ReadingError;
+pub use row::{LeftOut, Measurement, Nodes, Rows, read_rows};
 pub use score::{GroupScore, KindScore, Report, Skipped, score};
+pub use software::Software;
 
-use crate::{Algorithm, PeerAccess, PredictError, Request, default_sizes, predict};
+use crate::{Algorithm, Protocol};
 
 /// A field of a measurement that should be a number.
 pub const NOT_A_NUMBER: Code = Code {
@@ -53,51 +61,29 @@ impl Kind {
     }
 }
 
-/// The error of one row.
+/// One row beside its prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scored {
     /// Line of the CSV file.
     pub line: u64,
+    /// The machine that was predicted, in words.
+    pub machine: String,
+    /// The collective.
+    pub collective: Collective,
+    /// Message size; `None` for a peak.
+    pub size: Option<Bytes>,
     /// What was measured.
     pub measured: Rate,
     /// What is predicted.
     pub predicted: Rate,
-    /// |predicted - measured| / measured.
+    /// What NCCL is taken to choose.
+    pub algorithm: Algorithm,
+    /// What NCCL is taken to choose.
+    pub protocol: Protocol,
+    /// |predicted - measured| / measured, the measured value moved within its reading error.
     pub error: f64,
+    /// How many times the one is the other, whichever is larger.
+    pub factor: f64,
     /// Names of the warnings that the prediction printed before the measurement was read.
     pub warned: Vec<&'static str>,
-}
-
-/// The largest size to which a peak is compared.
-const PEAK_SIZE_MAX: u64 = 16 << 30;
-
-/// Predicts what `row` measured; the measured value itself is read only afterwards.
-pub fn predict_row(row: &Measurement, catalogue: &Catalogue) -> Result<Scored, String> {
-    let machine = machine::of(row, catalogue)?;
-    let built = weft_topology::build(&machine, catalogue).map_err(|error| error.to_string())?;
-    let mut request = Request::new(row.collective);
-    if let Some(algorithm) = row.algorithm.as_deref().and_then(stated_algorithm) {
-        request.settings = request.settings.only(algorithm);
-    }
-    if row.says("P2P") {
-        request.access = PeerAccess::Everywhere;
-    }
-    request.sizes = match row.size {
-        Some(size) => vec![size],
-        None => default_sizes().into_iter().chain([Bytes::new(PEAK_SIZE_MAX)]).collect(),
-    };
-    let prediction =
-        predict(&built.topology, catalogue, &request).map_err(|error: PredictError| error.to_string())?;
-    let predicted = prediction.rows.iter().map(|row| row.busbw).max().unwrap_or_default();
-    let warned = prediction.diagnostics.iter().map(|diagnostic| diagnostic.code.name).collect();
-    let measured = row.busbw.ok_or("busbw_GBps, algbw_GBps and time_us are empty")?;
-    let error = (predicted.as_gigabytes() - measured.as_gigabytes()).abs() / measured.as_gigabytes();
-    Ok(Scored { line: row.line, measured, predicted, error, warned })
-}
-
-/// The algorithm that a row says was forced or left (`Ring (NCCL_NVLS_ENABLE=0)`). NVLS says that it was
-/// allowed: whole tables carry the word, down to sizes where NCCL takes a ring all the same.
-fn stated_algorithm(text: &str) -> Option<Algorithm> {
-    let word = text.split([' ', '(']).next()?;
-    Algorithm::from_name(word).filter(|algorithm| *algorithm != Algorithm::Nvls)
 }

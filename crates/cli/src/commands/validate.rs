@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
-use weft_predictor::validate::{Measurement, read_rows, score};
+use weft_predictor::validate::{Kind, LeftOut, Measurement, read_rows, score};
 
 use super::Answer;
 use crate::codes::FILE_UNUSED;
@@ -13,8 +13,8 @@ use crate::{input, json, report};
 
 /// How good is the model: published measurements against predictions
 ///
-/// Reads every `coll_*.csv` of a folder and scores the rows of one server with a named GPU and a modelled
-/// collective. Every group (system, collective, section of the source) weighs the same.
+/// Reads every `coll_*.csv` of a folder and scores all its rows of NCCL and RCCL. Every group (system,
+/// collective, section of the source) weighs the same, and a row that cannot be predicted is infinitely wrong.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The folder with the measurements
@@ -23,6 +23,9 @@ pub struct Args {
     /// Only rows of at least this size, and peaks
     #[arg(long, value_name = "SIZE", value_parser = Bytes::from_str)]
     min_size: Option<Bytes>,
+    /// Only rows of this kind
+    #[arg(long, value_enum, ignore_case = true, value_name = "KIND")]
+    kind: Option<KindName>,
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -37,25 +40,45 @@ enum Format {
     Json,
     /// The table that is kept in docs/models.
     Markdown,
+    /// One line for each row, predicted or not.
+    Csv,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum KindName {
+    /// 64 MiB and above, and peaks.
+    Bandwidth,
+    /// In between.
+    Between,
+    /// 64 KiB and below.
+    Latency,
+}
+
+impl KindName {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Bandwidth => Kind::Bandwidth,
+            Self::Between => Kind::Between,
+            Self::Latency => Kind::Latency,
+        }
+    }
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
-    let (mut files, mut diagnostics, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut files, mut diagnostics) = (Vec::new(), Vec::new());
+    let mut left_out: Vec<(String, LeftOut)> = Vec::new();
     let mut texts = Vec::new();
     for path in input::folder_files(&args.folder)? {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         if !name.starts_with("coll_") || path.extension().is_none_or(|extension| extension != "csv") {
             continue;
         }
-        if let Some(reason) = validate::left_out(&name) {
-            left_out.push((name, reason));
-            continue;
-        }
         let given = input::file(&path, true)?;
         diagnostics.extend(given.diagnostics);
-        let (mut rows, found) = read_rows(&given.source.name, &given.source.text);
+        let (read, found) = read_rows(&given.source.name, &given.source.text);
         diagnostics.extend(found);
-        rows.retain(|row| is_asked(row, args.min_size));
+        left_out.extend(read.left_out.into_iter().map(|rows| (name.clone(), rows)));
+        let rows: Vec<Measurement> = read.rows.into_iter().filter(|row| args.asks(row)).collect();
         files.push((name, rows));
         texts.push(given.source);
     }
@@ -66,9 +89,11 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         return Err(Failure::new(Exit::BadInput, format!("validate against {}", args.folder.display()), why));
     }
     let scores = score(&files, catalogue);
-    let asked = Asked { min_size: args.min_size, left_out: &left_out };
+    let kind = args.kind.map(KindName::kind);
+    let asked = Asked { min_size: args.min_size, kind, left_out: &left_out };
     Ok(match args.format {
         Format::Json => Answer::plain(json::text(&json::validate::document(&scores))),
+        Format::Csv => Answer::plain(validate::csv(&scores)),
         Format::Markdown => Answer::plain(validate::markdown(&scores, &asked)),
         Format::Text => {
             let talk = report::findings(&diagnostics, &texts);
@@ -77,7 +102,10 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     })
 }
 
-/// A row without a size is a peak, and counts whatever the least size is.
-fn is_asked(row: &Measurement, min_size: Option<Bytes>) -> bool {
-    row.size.is_none_or(|size| min_size.is_none_or(|least| size >= least))
+impl Args {
+    /// A row without a size is a peak, and counts whatever the least size is.
+    fn asks(&self, row: &Measurement) -> bool {
+        let large = row.size.is_none_or(|size| self.min_size.is_none_or(|least| size >= least));
+        large && self.kind.is_none_or(|kind| kind.kind() == Kind::of(row.size))
+    }
 }

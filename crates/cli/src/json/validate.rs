@@ -43,6 +43,8 @@ struct KindJson {
     scored: usize,
     median_error: Option<f64>,
     p90_error: Option<f64>,
+    /// Of predicted over measured or its inverse, whichever is larger.
+    p90_factor: Option<f64>,
     coverage: Option<f64>,
 }
 
@@ -78,6 +80,7 @@ fn kind(kind: &KindScore) -> KindJson {
         scored: kind.scored,
         median_error: kind.median_error,
         p90_error: kind.p90_error,
+        p90_factor: kind.p90_factor,
         coverage: None,
     }
 }

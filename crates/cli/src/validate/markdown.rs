@@ -4,20 +4,25 @@ use weft_predictor::validate::Report;
 
 use super::measures::{Measures, WORST_MAX};
 use super::text::signed;
-use super::{Asked, optional};
+use super::{Asked, optional, times};
 
 /// The comparison as the page that is kept with the models.
 pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
     let measures = Measures::of(report);
     let mut text = String::from("# Accuracy: published measurements against predictions\n\n");
-    let least = asked
-        .min_size
-        .map_or_else(String::new, |least| format!(" --min-size {}", least.to_string().replace(' ', "")));
+    let mut options = String::new();
+    if let Some(least) = asked.min_size {
+        let _ = write!(options, " --min-size {}", least.to_string().replace(' ', ""));
+    }
+    if let Some(kind) = asked.kind {
+        let _ = write!(options, " --kind {}", kind.name());
+    }
     let _ = writeln!(
         text,
-        "Written by `weft validate ../shared/measured{least} --format markdown`; do not edit. Rows: {}. A row without a \
-         size is a peak, compared with the best predicted busbw up to 16 GiB. Every group (system, collective, section \
-         of the source) weighs the same within its kind.\n\n**{}.**\n",
+        "Written by `weft validate ../shared/measured{options} --format markdown`; do not edit. Rows: {}. A row without a \
+         size is a peak, compared with the best predicted busbw up to 16 GiB; one that could be read to some error \
+         only is compared with the nearer end of it. Every group (system, collective, section of the source) weighs the \
+         same within its kind, and a row without a prediction is infinitely wrong.\n\n**{}.**\n",
         asked.rows(),
         measures.sentence(report)
     );
@@ -29,11 +34,13 @@ pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
 }
 
 fn kinds(text: &mut String, report: &Report) {
-    text.push_str("| kind | rows | scored | median error | 90th percentile |\n|---|---:|---:|---:|---:|\n");
+    text.push_str("| kind | rows | predicted | median error | 90th percentile | 90th of the factor |\n");
+    text.push_str("|---|---:|---:|---:|---:|---:|\n");
     for kind in &report.kinds {
+        let (name, rows, scored) = (kind.kind.name(), kind.rows, kind.scored);
         let (median, p90) = (optional(kind.median_error), optional(kind.p90_error));
-        let _ =
-            writeln!(text, "| {} | {} | {} | {median} | {p90} |", kind.kind.name(), kind.rows, kind.scored);
+        let factor = times(kind.p90_factor);
+        let _ = writeln!(text, "| {name} | {rows} | {scored} | {median} | {p90} | {factor} |");
     }
 }
 
@@ -63,16 +70,16 @@ fn rest(text: &mut String, report: &Report, asked: &Asked<'_>) {
     let skipped: Vec<_> =
         report.groups.iter().flat_map(|group| group.skipped.iter().map(move |row| (group, row))).collect();
     if !skipped.is_empty() {
-        text.push_str("\n## Skipped rows\n\n| row | why |\n|---|---|\n");
+        text.push_str("\n## Rows without a prediction\n\n| row | why |\n|---|---|\n");
     }
     for (group, row) in skipped {
         let _ = writeln!(text, "| {}:{} | {} |", stem(&group.file), row.row, cell(&row.why));
     }
     if !asked.left_out.is_empty() {
-        text.push_str("\n## Files left out\n\n| file | why |\n|---|---|\n");
+        text.push_str("\n## Rows left out\n\n| file | rows | why |\n|---|---:|---|\n");
     }
-    for (file, reason) in asked.left_out {
-        let _ = writeln!(text, "| {} | {reason} |", stem(file));
+    for (file, left_out) in asked.left_out {
+        let _ = writeln!(text, "| {} | {} | {} |", stem(file), left_out.rows, cell(&left_out.why));
     }
 }
 

@@ -71,7 +71,7 @@ impl<'r> Measures<'r> {
             .map(|kind| format!("{} median error {}", kind.kind.name(), super::optional(kind.median_error)))
             .collect();
         format!(
-            "{}; {} off by more than 2x without a printed reason; {} of {} rows skipped ({})",
+            "{}; {} off by more than 2x without a printed reason; {} of {} rows without a prediction ({})",
             medians.join(", "),
             self.unexplained(),
             self.skipped,

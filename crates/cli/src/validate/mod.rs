@@ -1,11 +1,14 @@
 //! What `weft validate` prints: kinds, groups, the worst rows, and what was not scored.
 
+mod csv;
 mod markdown;
 mod measures;
 mod text;
 
 use weft_base::Bytes;
+use weft_predictor::validate::{Kind, LeftOut};
 
+pub use csv::csv;
 pub use markdown::markdown;
 pub use text::text;
 
@@ -14,8 +17,10 @@ pub use text::text;
 pub struct Asked<'a> {
     /// The least size of a row.
     pub min_size: Option<Bytes>,
-    /// Files that were not read, and why.
-    pub left_out: &'a [(String, &'static str)],
+    /// The kind of rows.
+    pub kind: Option<Kind>,
+    /// Rows that are no measurements of NCCL or RCCL, with their file.
+    pub left_out: &'a [(String, LeftOut)],
 }
 
 impl Asked<'_> {
@@ -25,18 +30,9 @@ impl Asked<'_> {
             Some(least) => format!("{least} and above, and peaks"),
             None => "all sizes".to_owned(),
         };
-        format!("one server, a named GPU, {sizes}")
+        let kind = self.kind.map_or_else(String::new, |kind| format!(", only kind {}", kind.name()));
+        format!("all of NCCL and RCCL, {sizes}{kind}")
     }
-}
-
-/// Why a file is not scored; `None` for those that are.
-pub fn left_out(file: &str) -> Option<&'static str> {
-    let reasons = [
-        ("coll_tartan_p100", "NCCL of 2018"),
-        ("coll_mscclpp_baselines", "MSCCL++, not NCCL"),
-        ("coll_deepep_moe_alltoall", "DeepEP, not NCCL"),
-    ];
-    reasons.into_iter().find(|(prefix, _)| file.starts_with(prefix)).map(|(_, reason)| reason)
 }
 
 /// `7.3 %`.
@@ -46,4 +42,8 @@ fn percent(share: f64) -> String {
 
 fn optional(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), percent)
+}
+
+fn times(factor: Option<f64>) -> String {
+    factor.map_or_else(|| "-".to_owned(), |factor| format!("{factor:.2}"))
 }

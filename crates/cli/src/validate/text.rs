@@ -1,7 +1,7 @@
 use weft_predictor::validate::Report;
 
 use super::measures::{Measures, Row, WORST_MAX};
-use super::{Asked, optional, percent};
+use super::{Asked, optional, percent, times};
 use crate::style::{Tone, heading};
 use crate::table::{Cell, Table};
 
@@ -15,14 +15,15 @@ pub fn text(report: &Report, asked: &Asked<'_>) -> String {
     let mut sections = vec![format!("{title}: {}\n", asked.rows()), kinds(report), groups(report)];
     sections.push(format!("{}\n{}", heading("Largest errors"), worst(&measures)));
     if measures.skipped > 0 {
-        sections.push(format!("{}\n{}", heading("Skipped"), skipped(report)));
+        sections.push(format!("{}\n{}", heading("Without a prediction"), skipped(report)));
     }
     if !asked.left_out.is_empty() {
         let mut table = Table::default();
-        for (file, reason) in asked.left_out {
-            table.row([Cell::new(file), Cell::new(*reason).tone(Tone::Faint)]);
+        for (file, left_out) in asked.left_out {
+            let rows = Cell::number(left_out.rows.to_string());
+            table.row([Cell::new(file), rows, Cell::new(&left_out.why).tone(Tone::Faint)]);
         }
-        sections.push(format!("{}\n{}", heading("Files left out"), table.lines()));
+        sections.push(format!("{}\n{}", heading("Rows left out"), table.lines()));
     }
     sections.push(format!("{}\n", heading(measures.sentence(report))));
     sections.join("\n")
@@ -30,7 +31,7 @@ pub fn text(report: &Report, asked: &Asked<'_>) -> String {
 
 fn kinds(report: &Report) -> String {
     let mut table = Table::default();
-    let titles = ["kind", "rows", "scored", "median error", "90th percentile"];
+    let titles = ["kind", "rows", "predicted", "median error", "90th percentile", "90th of the factor"];
     table.row(titles.into_iter().enumerate().map(|(index, title)| titled(index == 0, title)));
     for kind in &report.kinds {
         table.row([
@@ -39,6 +40,7 @@ fn kinds(report: &Report) -> String {
             Cell::number(kind.scored.to_string()),
             Cell::number(optional(kind.median_error)).tone(Tone::Heading),
             Cell::number(optional(kind.p90_error)),
+            Cell::number(times(kind.p90_factor)),
         ]);
     }
     table.lines()

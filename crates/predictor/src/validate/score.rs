@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use weft_catalogue::Catalogue;
 
-use super::{Kind, Measurement, Scored, predict_row};
+use super::question::Answers;
+use super::{Kind, Measurement, Scored};
 
 /// A row that could not be scored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct GroupScore {
     pub scored: Vec<Scored>,
     /// The others.
     pub skipped: Vec<Skipped>,
-    /// Median of the scored rows' errors.
+    /// Median of all rows' errors; `None` where as many cannot be predicted.
     pub median_error: Option<f64>,
     /// 90th percentile of them.
     pub p90_error: Option<f64>,
@@ -49,6 +50,8 @@ pub struct KindScore {
     pub median_error: Option<f64>,
     /// 90th percentile, every group weighing the same.
     pub p90_error: Option<f64>,
+    /// The same of the factor between predicted and measured, whichever is larger.
+    pub p90_factor: Option<f64>,
 }
 
 /// The whole comparison.
@@ -62,30 +65,32 @@ pub struct Report {
 
 /// Scores the rows of several files.
 pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Report {
+    let rows: Vec<(&String, &Measurement)> =
+        files.iter().flat_map(|(file, rows)| rows.iter().map(move |row| (file, row))).collect();
+    let measured: Vec<&Measurement> = rows.iter().map(|(_, row)| *row).collect();
+    let (answers, questions) = Answers::of(&measured, catalogue);
     let mut groups: BTreeMap<(Kind, String, String), GroupScore> = BTreeMap::new();
-    for (file, rows) in files {
-        for row in rows {
-            let (kind, name) = (Kind::of(row.size), row.group());
-            let group = groups.entry((kind, file.clone(), name.clone())).or_insert_with(|| GroupScore {
-                file: file.clone(),
-                group: name,
-                kind,
-                rows: 0,
-                scored: Vec::new(),
-                skipped: Vec::new(),
-                median_error: None,
-                p90_error: None,
-            });
-            group.rows += 1;
-            match predict_row(row, catalogue) {
-                Ok(scored) => group.scored.push(scored),
-                Err(why) => group.skipped.push(Skipped { row: row.line, why }),
-            }
+    for ((file, row), question) in rows.into_iter().zip(questions) {
+        let (kind, name) = (Kind::of(row.size), row.group());
+        let group = groups.entry((kind, file.clone(), name.clone())).or_insert_with(|| GroupScore {
+            file: file.clone(),
+            group: name,
+            kind,
+            rows: 0,
+            scored: Vec::new(),
+            skipped: Vec::new(),
+            median_error: None,
+            p90_error: None,
+        });
+        group.rows += 1;
+        match question.and_then(|question| answers.score(question, row)) {
+            Ok(scored) => group.scored.push(scored),
+            Err(why) => group.skipped.push(Skipped { row: row.line, why }),
         }
     }
     let mut groups: Vec<GroupScore> = groups.into_values().collect();
     for group in &mut groups {
-        let errors: Vec<(f64, f64)> = group.scored.iter().map(|row| (row.error, 1.0)).collect();
+        let errors: Vec<(f64, f64)> = group.weighted(|row| row.error).collect();
         group.median_error = quantile(&errors, 0.5);
         group.p90_error = quantile(&errors, 0.9);
     }
@@ -95,22 +100,31 @@ pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Rep
     Report { groups, kinds }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
+impl GroupScore {
+    /// A figure of every row, infinite of those that could not be predicted, with weights that add up to 1.
+    #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
+    fn weighted(&self, of: fn(&Scored) -> f64) -> impl Iterator<Item = (f64, f64)> {
+        let weight = 1.0 / self.rows as f64;
+        let missing = self.skipped.iter().map(|_| f64::INFINITY);
+        self.scored.iter().map(of).chain(missing).map(move |value| (value, weight))
+    }
+}
+
 fn kind_score(kind: Kind, groups: &[GroupScore]) -> KindScore {
     let of_kind = || groups.iter().filter(|group| group.kind == kind);
-    let weighted: Vec<(f64, f64)> = of_kind()
-        .flat_map(|group| group.scored.iter().map(|row| (row.error, 1.0 / group.scored.len() as f64)))
-        .collect();
+    let errors: Vec<(f64, f64)> = of_kind().flat_map(|group| group.weighted(|row| row.error)).collect();
+    let factors: Vec<(f64, f64)> = of_kind().flat_map(|group| group.weighted(|row| row.factor)).collect();
     KindScore {
         kind,
         rows: of_kind().map(|group| group.rows).sum(),
         scored: of_kind().map(|group| group.scored.len()).sum(),
-        median_error: quantile(&weighted, 0.5),
-        p90_error: quantile(&weighted, 0.9),
+        median_error: quantile(&errors, 0.5),
+        p90_error: quantile(&errors, 0.9),
+        p90_factor: quantile(&factors, 0.9),
     }
 }
 
-/// The least value at which the weights up to it reach `share` of all; `None` of nothing.
+/// The least value at which the weights up to it reach `share` of all; `None` of nothing, and of infinity.
 fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
     let mut sorted = weighted.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -119,7 +133,7 @@ fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
     for (value, weight) in &sorted {
         reached += weight;
         if reached >= share * total - 1e-12 {
-            return Some(*value);
+            return Some(*value).filter(|value| value.is_finite());
         }
     }
     None
@@ -137,5 +151,8 @@ mod tests {
         assert_eq!(quantile(&weighted, 0.5), Some(2.0));
         assert_eq!(quantile(&weighted, 0.9), Some(3.0));
         assert_eq!(quantile(&[], 0.5), None);
+        // What cannot be predicted is as far off as can be: half of the weight, but not the median.
+        let missing = [(f64::INFINITY, 1.0), (0.1, 1.0)];
+        assert_eq!((quantile(&missing, 0.5), quantile(&missing, 0.9)), (Some(0.1), None));
     }
 }

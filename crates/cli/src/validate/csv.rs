@@ -1,0 +1,38 @@
+//! One line for each row, for those who look for what a model gets wrong.
+
+use std::fmt::Write as _;
+
+use weft_predictor::validate::{GroupScore, Report, Scored};
+
+const HEADER: &str = "file,line,group,kind,machine,collective,bytes,measured_gbps,predicted_gbps,algorithm,protocol,\
+    error,factor,warned,reason\n";
+
+/// All rows in the order of the files; `reason` says why there is no prediction. Rates are GB/s of busbw.
+pub fn csv(report: &Report) -> String {
+    let mut lines: Vec<((&str, u64), String)> = Vec::new();
+    for group in &report.groups {
+        lines.extend(group.scored.iter().map(|row| ((group.file.as_str(), row.line), scored(group, row))));
+        for row in &group.skipped {
+            let (file, name, kind) = (quoted(&group.file), quoted(&group.group), group.kind.name());
+            let line = format!("{file},{},{name},{kind},,,,,,,,,,,{}\n", row.row, quoted(&row.why));
+            lines.push(((&group.file, row.row), line));
+        }
+    }
+    lines.sort();
+    lines.into_iter().fold(HEADER.to_owned(), |text, (_, line)| text + &line)
+}
+
+fn scored(group: &GroupScore, row: &Scored) -> String {
+    let mut text = format!("{},{},{},", quoted(&group.file), row.line, quoted(&group.group));
+    let size = row.size.map_or_else(String::new, |size| size.get().to_string());
+    let _ = write!(text, "{},{},{},{size},", group.kind.name(), quoted(&row.machine), row.collective.name());
+    let (measured, predicted) = (row.measured.as_gigabytes(), row.predicted.as_gigabytes());
+    let _ = write!(text, "{measured},{predicted},{},{},", row.algorithm.name(), row.protocol.name());
+    let _ = writeln!(text, "{:.4},{:.4},{},", row.error, row.factor, row.warned.join(" "));
+    text
+}
+
+/// In quotes where a comma or a quote would end the field.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
