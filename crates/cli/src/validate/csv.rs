@@ -34,5 +34,9 @@ fn scored(group: &GroupScore, row: &Scored) -> String {
 
 /// In quotes where a comma or a quote would end the field.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }

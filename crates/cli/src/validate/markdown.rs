@@ -4,7 +4,7 @@ use weft_predictor::validate::Report;
 
 use super::measures::{Measures, WORST_MAX};
 use super::text::signed;
-use super::{Asked, optional, times};
+use super::{Asked, missing, optional, times};
 
 /// The comparison as the page that is kept with the models.
 pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
@@ -67,13 +67,12 @@ fn worst(text: &mut String, measures: &Measures<'_>) {
 }
 
 fn rest(text: &mut String, report: &Report, asked: &Asked<'_>) {
-    let skipped: Vec<_> =
-        report.groups.iter().flat_map(|group| group.skipped.iter().map(move |row| (group, row))).collect();
-    if !skipped.is_empty() {
-        text.push_str("\n## Rows without a prediction\n\n| row | why |\n|---|---|\n");
+    let missing = missing(report);
+    if !missing.is_empty() {
+        text.push_str("\n## Rows without a prediction\n\n| file | lines | why |\n|---|---|---|\n");
     }
-    for (group, row) in skipped {
-        let _ = writeln!(text, "| {}:{} | {} |", stem(&group.file), row.row, cell(&row.why));
+    for rows in missing {
+        let _ = writeln!(text, "| {} | {} | {} |", stem(rows.file), rows.lines, cell(rows.why));
     }
     if !asked.left_out.is_empty() {
         text.push_str("\n## Rows left out\n\n| file | rows | why |\n|---|---:|---|\n");

@@ -5,8 +5,10 @@ mod markdown;
 mod measures;
 mod text;
 
+use std::collections::BTreeMap;
+
 use weft_base::Bytes;
-use weft_predictor::validate::{Kind, LeftOut};
+use weft_predictor::validate::{Kind, LeftOut, Report};
 
 pub use csv::csv;
 pub use markdown::markdown;
@@ -35,6 +37,38 @@ impl Asked<'_> {
     }
 }
 
+/// Rows of one file that lack a prediction for one reason.
+pub struct Missing<'r> {
+    /// The file's name.
+    pub file: &'r str,
+    /// Its lines, `5-9, 12`.
+    pub lines: String,
+    /// What is missing.
+    pub why: &'r str,
+}
+
+/// What could not be predicted, in order of the files, like reasons together.
+pub fn missing(report: &Report) -> Vec<Missing<'_>> {
+    let mut lines: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
+    for group in &report.groups {
+        for row in &group.skipped {
+            lines.entry((&group.file, &row.why)).or_default().push(row.row);
+        }
+    }
+    lines.into_iter().map(|((file, why), lines)| Missing { file, lines: ranges(lines), why }).collect()
+}
+
+fn ranges(mut lines: Vec<u64>) -> String {
+    lines.sort_unstable();
+    let runs = lines.chunk_by(|a, b| a + 1 == *b);
+    let word = |run: &[u64]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        [only] => only.to_string(),
+        [] => String::new(),
+    };
+    runs.map(word).collect::<Vec<_>>().join(", ")
+}
+
 /// `7.3 %`.
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
@@ -46,4 +80,13 @@ fn optional(share: Option<f64>) -> String {
 
 fn times(factor: Option<f64>) -> String {
     factor.map_or_else(|| "-".to_owned(), |factor| format!("{factor:.2}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn lines_in_a_row_are_one_range() {
+        assert_eq!(super::ranges(vec![9, 5, 7, 6, 12]), "5-7, 9, 12");
+        assert_eq!(super::ranges(Vec::new()), "");
+    }
 }

@@ -1,7 +1,7 @@
 use weft_predictor::validate::Report;
 
 use super::measures::{Measures, Row, WORST_MAX};
-use super::{Asked, optional, percent, times};
+use super::{Asked, missing, optional, percent, times};
 use crate::style::{Tone, heading};
 use crate::table::{Cell, Table};
 
@@ -15,7 +15,7 @@ pub fn text(report: &Report, asked: &Asked<'_>) -> String {
     let mut sections = vec![format!("{title}: {}\n", asked.rows()), kinds(report), groups(report)];
     sections.push(format!("{}\n{}", heading("Largest errors"), worst(&measures)));
     if measures.skipped > 0 {
-        sections.push(format!("{}\n{}", heading("Without a prediction"), skipped(report)));
+        sections.push(format!("{}\n{}", heading("Without a prediction"), without_prediction(report)));
     }
     if !asked.left_out.is_empty() {
         let mut table = Table::default();
@@ -98,15 +98,11 @@ pub(super) fn signed(row: &Row<'_>) -> String {
     if error > 0.0 { format!("+{}", percent(error)) } else { percent(error) }
 }
 
-fn skipped(report: &Report) -> String {
+fn without_prediction(report: &Report) -> String {
     let mut table = Table::default();
-    for group in &report.groups {
-        for row in &group.skipped {
-            table.row([
-                Cell::new(format!("{}:{}", group.file, row.row)),
-                Cell::new(&row.why).tone(Tone::Faint),
-            ]);
-        }
+    for rows in missing(report) {
+        table
+            .row([Cell::new(format!("{}:{}", rows.file, rows.lines)), Cell::new(rows.why).tone(Tone::Faint)]);
     }
     table.lines()
 }

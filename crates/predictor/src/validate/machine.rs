@@ -112,7 +112,8 @@ fn gpu<'c>(
     if !row.gpu.is_empty() {
         let gpu = named(&row.gpu, catalogue)?;
         let as_card = (ties.is_pcie_only() || ties.bridged) && gpu.form == Form::Sxm;
-        let card = || named(&format!("{} PCIe", row.gpu), catalogue).ok().filter(|card| card.form == Form::Card);
+        let card =
+            || named(&format!("{} PCIe", row.gpu), catalogue).ok().filter(|card| card.form == Form::Card);
         return Ok(Some(if as_card { card().unwrap_or(gpu) } else { gpu }));
     }
     let of_nvlink = |generation: u16| match generation {
@@ -132,7 +133,9 @@ fn gpu<'c>(
     let model = match ties.nvlink {
         Some(generation) => of_nvlink(generation),
         None if ties.is_pcie => return Ok(None),
-        None => of_network.ok_or("gpu is empty, and neither intra_link nor inter_link tells its generation")?,
+        None => {
+            of_network.ok_or("gpu is empty, and neither intra_link nor inter_link tells its generation")?
+        }
     };
     catalogue.gpu(model).map(Some).map_err(|missing| missing.to_string())
 }
@@ -157,7 +160,9 @@ fn shape(row: &Measurement, gpu: &Gpu, networked: bool, catalogue: &Catalogue) -
     let hosts = match (row.nodes, row.gpus) {
         (Nodes::Count(0), _) => return Err("num_nodes is 0".to_owned()),
         (Nodes::Count(hosts), gpus) => hosts.max(gpus.map_or(1, |gpus| gpus.div_ceil(fits))),
-        (Nodes::Several, Some(gpus)) if gpus >= 2 * USUAL_GPUS.min(fits) => gpus.div_ceil(USUAL_GPUS.min(fits)),
+        (Nodes::Several, Some(gpus)) if gpus >= 2 * USUAL_GPUS.min(fits) => {
+            gpus.div_ceil(USUAL_GPUS.min(fits))
+        }
         (Nodes::Several, gpus) => SEVERAL.min(gpus.unwrap_or(SEVERAL)).max(2),
         (Nodes::Unsaid, Some(gpus)) if gpus > fits => gpus.div_ceil(fits),
         (Nodes::Unsaid, gpus) if networked => gpus.map_or(SEVERAL, |gpus| gpus.div_ceil(USUAL_GPUS)).max(2),
@@ -277,7 +282,12 @@ fn add_nics(
     machine.nics = vec![NicGroup { model: Some(model), count: nics.count, link: Some(link) }];
     let holds = |of: fn(&Branch) -> &Vec<u16>| -> Vec<usize> {
         let branches = class.map_or(&[][..], |class| &class.pcie);
-        branches.iter().enumerate().filter(|(_, branch)| !of(branch).is_empty()).map(|(index, _)| index).collect()
+        branches
+            .iter()
+            .enumerate()
+            .filter(|(_, branch)| !of(branch).is_empty())
+            .map(|(index, _)| index)
+            .collect()
     };
     let mut places = holds(|branch| &branch.gpus);
     if places.is_empty() {
@@ -351,22 +361,26 @@ fn unnamed(row: &Measurement, ties: &Ties) -> Result<Machine, String> {
 
 /// A machine in a few words: hosts, GPUs, what ties them, NICs.
 pub(crate) fn describe(machine: &Machine) -> String {
-    let gpus = machine.gpus.iter().map(|group| {
-        format!("{} {}", group.count, group.model.as_deref().unwrap_or("unknown GPUs"))
-    });
+    let gpus = machine
+        .gpus
+        .iter()
+        .map(|group| format!("{} {}", group.count, group.model.as_deref().unwrap_or("unknown GPUs")));
     let mut text: String = gpus.collect::<Vec<_>>().join(" + ");
     if machine.host.count > 1 {
         text = format!("{} x {text}", machine.host.count);
     }
-    match &machine.fabric {
-        Some(Fabric { switch: Some(switch), switches, .. }) => text += &format!(" @ {switch}({switches})"),
-        Some(_) => text += " @ mesh",
-        None if machine.bridges.is_empty() => text += " @ pcie",
-        None => text += " @ nvlink-bridge",
-    }
-    for group in &machine.nics {
-        let link = group.link.as_deref().unwrap_or("");
-        text += &format!(" + {} {} ({link})", group.count, group.model.as_deref().unwrap_or("NICs"));
-    }
-    text
+    let tie = match &machine.fabric {
+        Some(Fabric { switch: Some(switch), switches, .. }) => format!("{switch}({switches})"),
+        Some(_) => "mesh".to_owned(),
+        None if machine.bridges.is_empty() => "pcie".to_owned(),
+        None => "nvlink-bridge".to_owned(),
+    };
+    let nics = machine.nics.iter().map(|group| {
+        let (model, link) = (group.model.as_deref().unwrap_or("NICs"), group.link.as_deref().unwrap_or(""));
+        format!(" + {} {model} ({link})", group.count)
+    });
+    format!("{text} @ {tie}{}", nics.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests;

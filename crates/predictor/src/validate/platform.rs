@@ -35,10 +35,7 @@ pub(super) fn nics(
     let of_total = total.map(|total| u16::try_from(total / rate_gbit).unwrap_or(u16::MAX).max(1));
     let per_gpu = matches!(words.rate_gbit, Some((_, Of::Gpu))).then_some(per_host);
     // Sockets go over the one card that any host has for its management.
-    let usual = || match family {
-        Family::Tcp => 1,
-        _ => usual_count(per_host, gpu, catalogue),
-    };
+    let usual = || if family == Family::Tcp { 1 } else { usual_count(per_host, gpu, catalogue) };
     let count = words.count.or(of_total).or(per_gpu).unwrap_or_else(usual);
     Nics { count, family, rate_gbit, half: words.half }
 }
@@ -138,17 +135,13 @@ fn nics_of<'c>(system: &'c Machine, catalogue: &'c Catalogue) -> Option<(u16, &'
 
 /// Family and Gb/s of a link kind of the catalogue.
 fn parse_link(name: &str) -> Option<(Family, u32)> {
-    let families = [
-        Family::InfiniBand,
-        Family::Roce,
-        Family::Efa,
-        Family::OmniPath,
-        Family::Slingshot,
-        Family::Tcp,
-    ];
+    let families =
+        [Family::InfiniBand, Family::Roce, Family::Efa, Family::OmniPath, Family::Slingshot, Family::Tcp];
     let rates = [10, 20, 25, 40, 50, 56, 100, 200, 400, 800];
     families.into_iter().find_map(|family| {
-        let made = |rate: &u32| [true, false].into_iter().any(|half| family.link(*rate, half).as_deref() == Some(name));
+        let made = |rate: &u32| {
+            [true, false].into_iter().any(|half| family.link(*rate, half).as_deref() == Some(name))
+        };
         rates.into_iter().find(made).map(|rate| (family, rate))
     })
 }

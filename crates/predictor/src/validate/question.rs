@@ -32,23 +32,24 @@ impl Answers {
     pub fn of(rows: &[&Measurement], catalogue: &Catalogue) -> (Self, Vec<Result<usize, String>>) {
         let mut answers = Self::default();
         let mut sizes: Vec<Vec<Bytes>> = Vec::new();
-        let questions: Vec<Result<usize, String>> = rows
-            .iter()
-            .map(|row| {
-                let question = answers.question(row, catalogue)?;
-                let known = answers.asked.iter().position(|(other, _)| *other == question);
-                let index = known.unwrap_or_else(|| {
-                    answers.asked.push((question, Err(String::new())));
-                    sizes.push(Vec::new());
-                    answers.asked.len() - 1
-                });
-                match row.size {
-                    Some(size) => sizes[index].push(size),
-                    None => sizes[index].extend(default_sizes().into_iter().chain([Bytes::new(PEAK_SIZE_MAX)])),
-                }
-                Ok(index)
-            })
-            .collect();
+        let questions: Vec<Result<usize, String>> =
+            rows.iter()
+                .map(|row| {
+                    let question = answers.question(row, catalogue)?;
+                    let known = answers.asked.iter().position(|(other, _)| *other == question);
+                    let index = known.unwrap_or_else(|| {
+                        answers.asked.push((question, Err(String::new())));
+                        sizes.push(Vec::new());
+                        answers.asked.len() - 1
+                    });
+                    match row.size {
+                        Some(size) => sizes[index].push(size),
+                        None => sizes[index]
+                            .extend(default_sizes().into_iter().chain([Bytes::new(PEAK_SIZE_MAX)])),
+                    }
+                    Ok(index)
+                })
+                .collect();
         for (index, mut sizes) in sizes.into_iter().enumerate() {
             sizes.sort();
             sizes.dedup();
@@ -58,9 +59,8 @@ impl Answers {
     }
 
     fn question(&mut self, row: &Measurement, catalogue: &Catalogue) -> Result<Question, String> {
-        let collective = row
-            .collective
-            .ok_or_else(|| format!("collective: `{}` is not known", row.collective_name))?;
+        let collective =
+            row.collective.ok_or_else(|| format!("collective: `{}` is not known", row.collective_name))?;
         let machine = machine::of(row, catalogue)?;
         let known = self.machines.iter().position(|(other, _)| *other == machine);
         let machine = known.unwrap_or_else(|| {

@@ -58,14 +58,15 @@ pub struct Measurement {
 impl Measurement {
     /// Whether the system or the link is described with that word (`patched P2P driver`).
     pub fn says(&self, word: &str) -> bool {
-        [&self.system, &self.intra_link, &self.inter_link]
-            .into_iter()
-            .any(|text| text.split([' ', ',', '(', ')', '+', '/']).any(|part| part.eq_ignore_ascii_case(word)))
+        [&self.system, &self.intra_link, &self.inter_link].into_iter().any(|text| {
+            text.split([' ', ',', '(', ')', '+', '/']).any(|part| part.eq_ignore_ascii_case(word))
+        })
     }
 
     /// Rows of one group weigh together as one: system, collective and section of the source.
     pub fn group(&self) -> String {
-        let collective = self.collective.map_or(self.collective_name.as_str(), |collective| collective.name());
+        let collective =
+            self.collective.map_or(self.collective_name.as_str(), |collective| collective.name());
         format!("{} | {collective} | {}", self.system, self.section())
     }
 
@@ -135,7 +136,8 @@ impl Rows {
         let marked: Vec<String> =
             self.rows.iter().filter(|row| row.says("SHARP")).map(|row| row.section().to_owned()).collect();
         for row in &mut self.rows {
-            row.unmarked_by_sharp = !row.says("SHARP") && marked.iter().any(|section| *section == row.section());
+            row.unmarked_by_sharp =
+                !row.says("SHARP") && marked.iter().any(|section| *section == row.section());
         }
     }
 }
@@ -172,7 +174,7 @@ impl Fields<'_> {
         if text.is_empty() {
             return None;
         }
-        let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        let number = text.parse().ok().filter(|number: &f64| is_measured(*number));
         if number.is_none() && text.parse::<f64>() != Ok(0.0) {
             let line = u32::try_from(self.line()).unwrap_or(u32::MAX);
             let message = format!("`{text}` in {name} is no number");
@@ -186,6 +188,10 @@ impl Fields<'_> {
     fn measurement(&self, diagnostics: &mut Vec<Diagnostic>) -> Result<Measurement, String> {
         if !self.headers.iter().any(|header| header == "collective") {
             return Err("the file has no column `collective`: not of NCCL or RCCL".to_owned());
+        }
+        if ["time_us", "busbw_GBps", "algbw_GBps"].iter().all(|name| self.number(name, diagnostics).is_none())
+        {
+            return Err("no time and no bandwidth".to_owned());
         }
         let algorithm = self.text("algo");
         let software =
@@ -210,28 +216,26 @@ impl Fields<'_> {
             software,
             unmarked_by_sharp: false,
             size: size.map(|size| Bytes::new(Rate::from_gigabytes(size / 1e9).get())),
-            busbw: self.busbw(collective, gpus, size, diagnostics),
+            busbw: self.busbw(collective, gpus, size),
             reading: [self.text("method"), self.text("notes")].into_iter().find_map(ReadingError::read),
             source: self.text("source").to_owned(),
         })
     }
 
     /// From the time where it is given, else as printed, else from algbw.
-    fn busbw(
-        &self,
-        collective: Option<Collective>,
-        gpus: Option<u16>,
-        size: Option<f64>,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Rate> {
+    fn busbw(&self, collective: Option<Collective>, gpus: Option<u16>, size: Option<f64>) -> Option<Rate> {
         let factor = collective.zip(gpus).map(|(collective, gpus)| collective.bus_factor(gpus.into()));
-        let time_us = self.number("time_us", diagnostics);
-        let busbw = self.number("busbw_GBps", diagnostics);
-        let algbw = self.number("algbw_GBps", diagnostics);
+        let number = |name: &str| self.text(name).parse().ok().filter(|number: &f64| is_measured(*number));
+        let (time_us, busbw, algbw) = (number("time_us"), number("busbw_GBps"), number("algbw_GBps"));
         let from_time = time_us.zip(size).map(|(time_us, size)| size / time_us / 1000.0);
         let of_algbw = |algbw: Option<f64>| algbw.zip(factor).map(|(algbw, factor)| algbw * factor);
         of_algbw(from_time).or(busbw).or(of_algbw(algbw)).map(Rate::from_gigabytes)
     }
+}
+
+/// Nothing takes no time: a printed 0.00 is a figure with too few digits.
+fn is_measured(number: f64) -> bool {
+    number.is_finite() && number > 0.0
 }
 
 fn nodes(text: &str) -> Nodes {

@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(set("Ring (NCCL_NVLS_ENABLE=0)"), ["NCCL_NVLS_ENABLE=0", "NCCL_ALGO=ring"]);
         assert_eq!(set("NVLSTree"), ["NCCL_ALGO=nvlstree"]);
         assert_eq!(set("NCCL_ALGO=Tree NCCL_PROTO=LL"), ["NCCL_ALGO=Tree", "NCCL_PROTO=LL"]);
-        let unforced = ["", "auto (NVLS)", "NVLS", "NVLS likely", "1000x 4MB back to back", "auto (ofi tuner)"];
+        let unforced =
+            ["", "auto (NVLS)", "NVLS", "NVLS likely", "1000x 4MB back to back", "auto (ofi tuner)"];
         assert!(unforced.into_iter().all(|text| set(text).is_empty()));
     }
 }
