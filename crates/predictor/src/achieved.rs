@@ -5,6 +5,7 @@ use weft_catalogue::Catalogue;
 
 use crate::PredictError;
 use crate::bound::Bound;
+use crate::calibrate::Parts;
 use crate::nccl::constants::{Column, Constants};
 use crate::nccl::system::System;
 use crate::nccl::tuning::{Algorithm, Choice, Protocol};
@@ -80,6 +81,8 @@ pub(crate) struct Time {
     pub bytes: Bytes,
     /// Before the first byte counts.
     pub start_us: f64,
+    /// The part of it that is steps.
+    pub steps_us: f64,
     /// All bytes at the expected bandwidth.
     pub wire_us: f64,
     /// What filling the pipeline adds.
@@ -89,6 +92,17 @@ pub(crate) struct Time {
 impl Time {
     pub fn total_us(&self) -> f64 {
         self.start_us + self.wire_us + self.filling_us
+    }
+
+    /// As a calibration scales it.
+    pub fn parts(&self) -> Parts {
+        Parts {
+            launch_us: self.start_us - self.steps_us,
+            steps_us: self.steps_us,
+            ramp_us: self.filling_us,
+            intra_us: self.wire_us,
+            inter_us: 0.0,
+        }
     }
 }
 
@@ -105,7 +119,8 @@ pub(crate) fn time(expected: &Expected<'_>, bytes: Bytes, full_bytes: f64, corre
             2.0 * libm::sqrt(wire_us(bytes.as_f64().min(full_bytes)) * expected.depth_us)
         }
     };
-    Time { bytes, start_us: expected.latency_us, wire_us: wire_us(bytes.as_f64()), filling_us }
+    let (start_us, steps_us) = (expected.latency_us, expected.depth_us.min(expected.latency_us));
+    Time { bytes, start_us, steps_us, wire_us: wire_us(bytes.as_f64()), filling_us }
 }
 
 /// In-switch reduction moves every byte once up and once down on each GPU, and the head's share once more:

@@ -44,8 +44,15 @@ pub const UNKNOWN_GPU: Code = Code {
 };
 
 /// Codes of this crate.
-pub const CODES: &[Code] =
-    &[ALGORITHM_UNUSABLE, UNKNOWN_GPU, BRIDGED_PAIR, STAGED, NOT_IN_MODEL, crate::validate::NOT_A_NUMBER];
+pub const CODES: &[Code] = &[
+    ALGORITHM_UNUSABLE,
+    UNKNOWN_GPU,
+    BRIDGED_PAIR,
+    STAGED,
+    NOT_IN_MODEL,
+    crate::validate::NOT_A_NUMBER,
+    crate::calibrate::CALIBRATION_FILE,
+];
 
 /// The findings about one prediction, made without any measured value.
 pub(crate) fn of(

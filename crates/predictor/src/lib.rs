@@ -5,6 +5,7 @@
 
 mod achieved;
 mod bound;
+pub mod calibrate;
 mod explain;
 mod findings;
 mod limit;

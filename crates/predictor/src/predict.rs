@@ -7,6 +7,7 @@ use weft_topology::{NodeId, NodeKind, Topology};
 
 use crate::achieved::{self, Expected, Time};
 use crate::bound::{self, Bound};
+use crate::calibrate::{Calibration, Parts, Regime};
 use crate::limit::GraphLimit;
 use crate::nccl::constants::Constants;
 use crate::nccl::search;
@@ -29,13 +30,21 @@ pub struct Request {
     pub settings: Settings,
     /// Who may access whose memory over PCIe.
     pub access: PeerAccess,
+    /// What the machine does differently from its kind.
+    pub calibration: Option<Calibration>,
 }
 
 impl Request {
     /// All GPUs, sizes from 8 B to 8 GiB.
     pub fn new(collective: Collective) -> Self {
-        let (sizes, settings, access) = (default_sizes(), Settings::default(), PeerAccess::AsUsual);
-        Self { collective, sizes, gpus: None, settings, access }
+        Self {
+            collective,
+            sizes: default_sizes(),
+            gpus: None,
+            settings: Settings::default(),
+            access: PeerAccess::AsUsual,
+            calibration: None,
+        }
     }
 }
 
@@ -63,6 +72,8 @@ pub struct Row {
     pub channels: u16,
     /// What limits this size, in words.
     pub bound_by: String,
+    /// Where the time goes, before a calibration. Where a smaller message takes longer, `time` is that one's.
+    pub parts: Parts,
 }
 
 /// What was asked, answered.
@@ -147,6 +158,8 @@ struct Pricing<'a> {
     tuning: &'a Tuning<'a>,
     choices: Vec<Expected<'a>>,
     bus_factor: f64,
+    collective: Collective,
+    calibration: Option<&'a Calibration>,
 }
 
 impl<'a> Pricing<'a> {
@@ -155,7 +168,7 @@ impl<'a> Pricing<'a> {
         system: &System,
         bound: &Bound,
         catalogue: &'a Catalogue,
-        request: &Request,
+        request: &'a Request,
     ) -> Result<Self, PredictError> {
         let all = tuning.choices(request.collective)?;
         let wanted = |choice: &Choice| {
@@ -171,7 +184,8 @@ impl<'a> Pricing<'a> {
             .filter(|choice| !any || wanted(choice))
             .map(|choice| achieved::expect(choice, system, bus_factor, bound, tuning.constants, catalogue))
             .collect::<Result<_, _>>()?;
-        Ok(Self { tuning, choices, bus_factor })
+        let (collective, calibration) = (request.collective, request.calibration.as_ref());
+        Ok(Self { tuning, choices, bus_factor, collective, calibration })
     }
 
     /// Index of what NCCL finds cheapest.
@@ -197,6 +211,15 @@ impl<'a> Pricing<'a> {
         let full = self.tuning.full_bytes(&expected.choice)?;
         let correction = self.tuning.correction(&expected.choice, bytes)?;
         Ok(achieved::time(expected, bytes, full, correction))
+    }
+
+    /// Microseconds as expected of this machine.
+    fn expected_us(&self, bytes: Bytes) -> Result<f64, PredictError> {
+        let (time, choice) = (self.time(bytes)?, &self.choose(bytes)?.choice);
+        let parts = time.parts();
+        let regime =
+            Regime { collective: self.collective, algorithm: choice.algorithm, protocol: choice.protocol };
+        Ok(self.calibration.map_or(parts.total_us(), |calibration| calibration.time_us(regime, &parts)))
     }
 
     /// What prices a size: the choice, and the row of the table of trees.
@@ -228,7 +251,7 @@ impl<'a> Pricing<'a> {
                 }
                 step /= 2;
             }
-            peaks.push((last, self.time(Bytes::new(last))?.total_us()));
+            peaks.push((last, self.expected_us(Bytes::new(last))?));
             start = last + 1;
         }
         Ok(peaks)
@@ -242,7 +265,7 @@ impl<'a> Pricing<'a> {
     ) -> Result<Row, PredictError> {
         let expected = self.choose(bytes)?;
         let before = peaks.iter().filter(|(last, _)| *last < bytes.get()).map(|(_, time_us)| *time_us);
-        let time_us = before.fold(self.time(bytes)?.total_us(), f64::max);
+        let time_us = before.fold(self.expected_us(bytes)?, f64::max);
         let algbw = bytes.as_f64() / time_us / 1000.0;
         let choice = &expected.choice;
         let bound_by = if expected.latency_us >= 0.5 * time_us {
@@ -259,6 +282,7 @@ impl<'a> Pricing<'a> {
             protocol: choice.protocol,
             channels: self.tuning.channels_used(choice, bytes)?,
             bound_by,
+            parts: self.time(bytes)?.parts(),
         })
     }
 }
