@@ -118,8 +118,7 @@ pub const NO_PREDICTION: Code = Code {
 /// A collective over GPUs that the machine does not have.
 pub const NO_SUCH_GPU: Code = Code {
     name: "no-such-gpu",
-    explanation: "`--gpus` names a GPU that the machine does not have. It takes a number of GPUs (`4`: the first four) or \
-        a list of them (`0,2,4-6`, or names of the input such as `GPU0,GPU1`).",
+    explanation: "`--gpus` names a GPU that the machine does not have. It takes a number of GPUs (`4`) or a list of them (`0,2,4-6`, or names of the input such as `GPU0,GPU1`).",
 };
 
 /// An algorithm by a name that none has.

@@ -23,6 +23,7 @@ mod settings;
 mod show;
 mod simulate;
 mod style;
+mod subsets;
 mod table;
 mod validate;
 

@@ -124,6 +124,24 @@ fn a_described_machine_has_pairs_of_one_host_and_devices_of_all() {
 }
 
 #[test]
+fn rankings_of_subsets_hold_to_the_schema() {
+    let ranked = |gpus: &str| {
+        checked(
+            "predict.json",
+            &stdout(&["predict", "dgx-1", "--size", "1GiB", "--gpus", gpus, "--format", "json"]),
+        )
+    };
+    let four = ranked("4");
+    // 8 over 4 is 70.
+    let classes = four["subsets"]["classes"].as_array().unwrap();
+    let counted: u64 = classes.iter().map(|class| class["subset_count"].as_u64().unwrap()).sum();
+    assert_eq!((counted, four["ranks"].as_u64()), (70, Some(4)));
+    assert_eq!(classes[0]["busbw_bytes_per_s"], four["rows"][0]["busbw_bytes_per_s"]);
+    assert_eq!(ranked("1")["rows"].as_array().map(Vec::len), Some(0));
+    assert!(ranked("0-3")["subsets"].is_null());
+}
+
+#[test]
 fn predictions_hold_to_the_schema() {
     let text = stdout(&["predict", "dgx-a100", "--format", "json"]);
     let document = checked("predict.json", &text);

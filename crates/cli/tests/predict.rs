@@ -67,9 +67,15 @@ fn every_size_from_8_bytes_to_8_gigabytes_has_a_row() {
 #[test]
 fn gpus_are_chosen_by_count_number_and_name() {
     let rows = |gpus: &str| stdout(&["predict", "dgx-a100", "--size", "1GiB", "--gpus", gpus]);
-    assert!(rows("4").starts_with("all-reduce over 4 GPUs of"));
-    assert_eq!(rows("0-3"), rows("4"));
-    assert_eq!(rows("GPU0,GPU1,2,3"), rows("4"));
+    assert!(rows("0-3").starts_with("all-reduce over 4 GPUs of"));
+    assert_eq!(rows("GPU0,GPU1,2,3"), rows("0-3"));
+    // Behind NVSwitches any four are as good as the first.
+    let ranked = rows("4");
+    assert!(
+        ranked.starts_with("Which 4 of 8 GPUs: 70 subsets of 1 kind") && ranked.ends_with(&rows("0-3")),
+        "{ranked}"
+    );
+    assert_eq!(rows("8"), stdout(&["predict", "dgx-a100", "--size", "1GiB"]));
     insta::assert_snapshot!(weft(&["predict", "dgx-a100", "--gpus", "0,9"]), @r#"
     weft: failed to choose the GPUs `0,9`
     error[no-such-gpu]: there is no GPU `9`
@@ -77,10 +83,32 @@ fn gpus_are_chosen_by_count_number_and_name() {
     [stderr ends]
     exit 2
     "#);
-    for wrong in ["9", "0,0", "3-1", "GPU8", "", "1"] {
+    for wrong in ["9", "0,0", "3-1", "GPU8", ""] {
         let (code, talk) = refused(&["predict", "dgx-a100", "--gpus", wrong], b"");
-        assert!(code == 2 || (code == 1 && wrong == "1"), "{wrong}: {code} {talk}");
+        assert_eq!(code, 2, "{wrong}: {talk}");
     }
+    let (code, talk) = refused(&["predict", "dgx-a100", "--gpus", "0,"], b"");
+    assert_eq!(code, 2, "{talk}");
+}
+
+#[test]
+fn subsets_are_ranked_by_what_they_reach_and_leave() {
+    let text = stdout(&["predict", "dgx-1", "--gpus", "4", "--size", "256MiB"]);
+    let lines: Vec<&str> = text.lines().take(3).collect();
+    assert!(lines[0].starts_with("Which 4 of 8 GPUs: 70 subsets of"), "{text}");
+    assert!(lines[2].starts_with("  0,1,2,3      2") && lines[2].contains("on 4,5,6,7"), "{text}");
+    assert!(text.contains("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1,2,3"), "{text}");
+    assert!(text.contains("GPU 0,1 next to NIC0 (PIX)"), "{text}");
+}
+
+/// The second of a bridged pair whose first is in use is what a job of one GPU should get (k8s-device-plugin#1193).
+#[test]
+fn one_gpu_goes_to_a_broken_pair() {
+    let machine = "4 a100-pcie-40gb @ pcie4x16 + 2 nvlink-bridge";
+    let text = stdout(&["predict", machine, "--gpus", "1", "--busy", "2"]);
+    assert!(text.starts_with("Which 1 of 3 GPUs") && text.contains("CUDA_VISIBLE_DEVICES=3"), "{text}");
+    let (code, talk) = refused(&["predict", machine, "--gpus", "4", "--busy", "2"], b"");
+    assert!(code == 1 && talk.contains("there are not 4 GPUs that nobody uses"), "{code} {talk}");
 }
 
 #[test]
@@ -163,7 +191,7 @@ fn a_gpu_of_unknown_model_is_priced_and_said_to_be_unknown() {
 
 #[test]
 fn too_few_gpus_say_whose_choice_that_was() {
-    let chosen = weft(&["predict", "dgx-a100", "--gpus", "1"]);
+    let chosen = weft(&["predict", "dgx-a100", "--gpus", "0-0"]);
     assert!(chosen.contains("needs at least 2 GPUs, not 1"), "{chosen}");
     assert!(chosen.contains("the machine has 8; choose at least two with `--gpus`"), "{chosen}");
     let alone = weft(&["predict", "1 t4"]);

@@ -14,6 +14,7 @@ pub mod pairs;
 mod predict;
 mod settings;
 mod step;
+pub mod subsets;
 pub mod validate;
 
 pub use bound::Bound;
@@ -65,6 +66,14 @@ pub enum PredictError {
     TooFewGpus {
         /// How many take part.
         gpus: usize,
+    },
+    /// Too many ways to choose.
+    #[error("too many subsets of {count} of {gpus} GPUs differ to compare them all")]
+    TooManySubsets {
+        /// How many there are.
+        gpus: usize,
+        /// How many are wanted.
+        count: usize,
     },
     /// No ring passes all GPUs.
     #[error("no path joins all {gpus} GPUs")]

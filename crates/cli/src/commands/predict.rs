@@ -6,15 +6,17 @@ use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Access, PeerMode};
+use weft_predictor::subsets::{self, Ranking};
 use weft_predictor::{Algorithm, PREDICTED, PeerAccess, PredictError, Request, Version, predict};
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
 use crate::arguments::{Format, chosen_gpus, collective};
-use crate::codes::NO_PREDICTION;
+use crate::codes::{NO_PREDICTION, NO_SUCH_GPU};
 use crate::exit::{Exit, Failure};
+use crate::json::subsets::SubsetsJson;
 use crate::load::{self, Loaded, OpenArgs, SourceArgs};
-use crate::{json, predict as text, report, settings};
+use crate::{gpus, json, predict as text, report, settings, subsets as subset_text};
 
 /// What should it reach: time and bandwidth of a collective per size, and what bounds it
 ///
@@ -30,9 +32,13 @@ pub struct Args {
     /// A message size with its unit, such as `256MiB`; may be given several times [default: 8 B to 8 GiB]
     #[arg(long = "size", value_name = "SIZE", value_parser = Bytes::from_str)]
     sizes: Vec<Bytes>,
-    /// The GPUs that take part: how many (`4`), or which (`0,2,4-6`) [default: all]
+    /// The GPUs that take part: which (`0,2,4-6`), or how many (`4`): all subsets of that size are ranked by what
+    /// they should reach and what they leave to others, and the first is taken [default: all]
     #[arg(long, value_name = "GPUS")]
     gpus: Option<String>,
+    /// GPUs that others use (`0,2,4-6`): subsets do without them
+    #[arg(long, value_name = "GPUS")]
+    busy: Option<String>,
     /// Only this algorithm, as with NCCL_ALGO
     #[arg(long, ignore_case = true, value_name = "ALGORITHM", value_parser = algorithm_names())]
     algorithm: Option<String>,
@@ -84,24 +90,89 @@ fn answer(
     if !args.sizes.is_empty() {
         request.sizes.clone_from(&args.sizes);
     }
-    request.gpus = args.gpus.as_deref().map(|text| chosen_gpus(text, &loaded.topology)).transpose()?;
     let mut findings = Vec::new();
     request.settings = settings::settings(&args.variables, args.nccl, &loaded, &mut findings)?;
     if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
         request.settings = request.settings.only(algorithm);
     }
     request.access = access(&loaded, catalogue);
-    let prediction = predict(&loaded.topology, catalogue, &request)
-        .map_err(|error| refused(&error, args.collective, &loaded))?;
+    let ranking = ranking(args, &loaded, &request, catalogue)?;
+    let topology = if ranking.is_some() { &loaded.host } else { &loaded.topology };
+    request.gpus = match &ranking {
+        Some(ranking) => ranking.classes.first().map(|class| class.gpus.clone()),
+        None => args.gpus.as_deref().map(|text| chosen_gpus(text, topology)).transpose()?,
+    };
+    if let Some(ranking) = ranking.as_ref().filter(|ranking| ranking.count < 2) {
+        return Ok(only_ranked(args, ranking, &loaded, &findings, catalogue));
+    }
+    let prediction =
+        predict(topology, catalogue, &request).map_err(|error| refused(&error, args.collective, &loaded))?;
     let mut diagnostics = loaded.diagnostics.clone();
     diagnostics.extend(findings);
     diagnostics.extend(prediction.diagnostics.iter().cloned());
     if args.format == Format::Json {
-        return Ok(Answer::plain(json::text(&json::predict::document(&prediction, &diagnostics))));
+        let subsets = ranking.map(|ranking| SubsetsJson::of(&ranking, topology, catalogue));
+        return Ok(Answer::plain(json::text(&json::predict::document(&prediction, subsets, &diagnostics))));
     }
     let talk = report::findings(&diagnostics, &loaded.sources);
-    let text = text::text(&prediction, &loaded, args.explain, catalogue);
+    let mut text = text::text(&prediction, &loaded, args.explain, catalogue);
+    if let Some(ranking) = &ranking {
+        let section = subset_text::section(ranking, topology, args.collective.name(), catalogue);
+        text = format!("{section}\n{text}");
+    }
     Ok(Answer { text, talk, plain: false, ..Answer::default() })
+}
+
+/// The subsets of one server, where `--gpus` is a number that leaves a choice.
+fn ranking(
+    args: &Args,
+    loaded: &Loaded,
+    request: &Request,
+    catalogue: &Catalogue,
+) -> Result<Option<Ranking>, Failure> {
+    let all: Vec<NodeId> = loaded.host.of_kind(NodeKind::Gpu).collect();
+    let count = args.gpus.as_deref().and_then(|text| text.trim().parse::<usize>().ok());
+    let Some(count) = count.filter(|count| (1..=all.len()).contains(count)) else { return Ok(None) };
+    let busy = match args.busy.as_deref() {
+        None => Vec::new(),
+        Some(text) => gpus::listed(text, &all, &loaded.host).map_err(|message| {
+            let why = Diagnostic::error(NO_SUCH_GPU, message);
+            Failure::new(Exit::Usage, format!("leave out the GPUs `{text}`"), why)
+        })?,
+    };
+    if request.collective == Collective::SendRecv || (busy.is_empty() && count == all.len()) {
+        return Ok(None);
+    }
+    let ranking = subsets::rank(&loaded.host, catalogue, request, count, &busy)
+        .map_err(|error| refused(&error, args.collective, loaded))?;
+    if ranking.classes.is_empty() {
+        let message = format!("there are not {count} GPUs that nobody uses");
+        let why = Diagnostic::error(NO_SUCH_GPU, message).hint(format!(
+            "the machine has {}, of which {} are free",
+            all.len(),
+            ranking.free.len()
+        ));
+        return Err(Failure::new(Exit::Findings, format!("choose {count} GPUs"), why));
+    }
+    Ok(Some(ranking))
+}
+
+/// Where one GPU is wanted, there is nothing to predict.
+fn only_ranked(
+    args: &Args,
+    ranking: &Ranking,
+    loaded: &Loaded,
+    findings: &[Diagnostic],
+    catalogue: &Catalogue,
+) -> Answer {
+    let mut diagnostics = loaded.diagnostics.clone();
+    diagnostics.extend(findings.iter().cloned());
+    if args.format == Format::Json {
+        let subsets = SubsetsJson::of(ranking, &loaded.host, catalogue);
+        return Answer::plain(json::text(&json::predict::ranked(args.collective, subsets, &diagnostics)));
+    }
+    let text = subset_text::section(ranking, &loaded.host, args.collective.name(), catalogue);
+    Answer { text, talk: report::findings(&diagnostics, &loaded.sources), ..Answer::default() }
 }
 
 /// Who may access whom, as `topo -p2p` says if it was given.
@@ -142,6 +213,9 @@ fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Fai
         PredictError::TooFewGpus { .. } if all < 2 => (Exit::Findings, links.to_owned()),
         PredictError::TooFewGpus { .. } => {
             (Exit::Findings, format!("the machine has {all}; choose at least two with `--gpus`"))
+        }
+        PredictError::TooManySubsets { .. } => {
+            (Exit::Findings, "name the GPUs with `--gpus`, such as `0-3`".to_owned())
         }
         PredictError::Collective { .. } => (Exit::Usage, "choose one of these".to_owned()),
         // A name or a constant that our own crates ask for must exist.

@@ -8,6 +8,7 @@ pub mod plan;
 pub mod predict;
 pub mod show;
 pub mod simulate;
+pub mod subsets;
 mod ties;
 pub mod validate;
 

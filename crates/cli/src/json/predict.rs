@@ -6,6 +6,7 @@ use weft_collective::Collective;
 use weft_predictor::{GraphLimit, Prediction, Row, Step};
 
 use super::DiagnosticJson;
+use super::subsets::SubsetsJson;
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/predict/1";
@@ -19,6 +20,8 @@ pub struct PredictJson {
     rows: Vec<RowJson>,
     bound: Option<BoundJson>,
     limit: Option<LimitJson>,
+    /// Where a number of GPUs was asked for.
+    subsets: Option<SubsetsJson>,
     diagnostics: Vec<DiagnosticJson>,
 }
 
@@ -64,7 +67,11 @@ struct StepJson {
 }
 
 /// The document of a prediction.
-pub fn document(prediction: &Prediction, diagnostics: &[Diagnostic]) -> PredictJson {
+pub fn document(
+    prediction: &Prediction,
+    subsets: Option<SubsetsJson>,
+    diagnostics: &[Diagnostic],
+) -> PredictJson {
     let bound = BoundJson {
         busbw_bytes_per_s: prediction.bound.busbw.get(),
         derivation: prediction.bound.derivation.iter().map(step).collect(),
@@ -76,6 +83,7 @@ pub fn document(prediction: &Prediction, diagnostics: &[Diagnostic]) -> PredictJ
         rows: prediction.rows.iter().map(row).collect(),
         bound: Some(bound),
         limit: prediction.limit.as_ref().map(LimitJson::of),
+        subsets,
         diagnostics: super::all(diagnostics),
     }
 }
@@ -89,8 +97,14 @@ pub fn failed(collective: Collective, diagnostics: &[Diagnostic]) -> PredictJson
         rows: Vec::new(),
         bound: None,
         limit: None,
+        subsets: None,
         diagnostics: super::all(diagnostics),
     }
+}
+
+/// The document where one GPU is wanted: which, but no collective.
+pub fn ranked(collective: Collective, subsets: SubsetsJson, diagnostics: &[Diagnostic]) -> PredictJson {
+    PredictJson { ranks: 1, subsets: Some(subsets), ..failed(collective, diagnostics) }
 }
 
 fn row(row: &Row) -> RowJson {
