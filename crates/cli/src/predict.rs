@@ -38,6 +38,7 @@ fn rows(prediction: &Prediction) -> String {
     table.row([
         right("size"),
         right("time"),
+        right("90 % within"),
         right("algbw"),
         right("busbw"),
         title("NCCL's choice"),
@@ -48,6 +49,7 @@ fn rows(prediction: &Prediction) -> String {
         table.row([
             Cell::number(row.bytes.to_string()),
             Cell::number(unit_padded(&row.time.to_string())),
+            Cell::number(format!("{} to {}", row.low, unit_padded(&row.high.to_string()))).tone(Tone::Faint),
             Cell::number(unit_padded(&row.algbw.to_string())),
             Cell::number(unit_padded(&row.busbw.to_string())).tone(Tone::Heading),
             Cell::new(format!("{} {}", row.algorithm.name(), row.protocol.name())),

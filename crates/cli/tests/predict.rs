@@ -11,8 +11,8 @@ fn the_example_of_the_design_is_explained() {
     insta::assert_snapshot!(weft(&[&args[..], &["--explain"]].concat()), @r#"
     all-gather over 2 GPUs: 2 x NVIDIA GeForce RTX 3090, 1 socket
 
-         size      time       algbw       busbw  NCCL's choice  channels  bound by
-      256 MiB  3.386 ms  79.28 GB/s  39.64 GB/s  Ring Simple           2  4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1
+         size      time           90 % within       algbw       busbw  NCCL's choice  channels  bound by
+      256 MiB  3.379 ms  2.983 ms to 3.827 ms  79.45 GB/s  39.73 GB/s  Ring Simple           2  4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1
 
     Bound: busbw at most 56.25 GB/s, by 4 x NVLink 3 of the GA102 bridge of each GPU
       each GPU sends over 4 x NVLink 3 of the GA102 bridge = 56.25 GB/s in one direction
@@ -31,7 +31,7 @@ fn the_example_of_the_design_is_explained() {
           from NCCL: src/graph/topo.h, search.cc and tuning.cc (datasheet)
       Ring with Simple (a flag with every chunk): busbw 40.0 GB/s
           from NCCL: src/graph/topo.h, search.cc and tuning.cc (datasheet)
-      256 MiB takes 3.355 ms on the wire, 11.8 us to start and 18.88 us to fill 3.4 us of steps: busbw 39.6 GB/s
+      256 MiB takes 3.355 ms on the wire, 8.4 us to start, 3.4 us of steps and 11.33 us to fill their pipeline: busbw 39.7 GB/s
           from the model; see docs/models/nccl.md
 
     Sources
@@ -133,8 +133,8 @@ fn an_algorithm_that_cannot_run_is_named() {
     insta::assert_snapshot!(weft(&["predict", "hgx-a100-4", "--size", "1GiB", "--algorithm", "nvls"]), @r#"
     all-reduce over 4 GPUs: 4 x NVIDIA A100 SXM4 40GB, 2 NICs, 1 socket
 
-       size      time       algbw     busbw  NCCL's choice  channels  bound by
-      1 GiB  6.853 ms  156.7 GB/s  235 GB/s  Ring Simple          12  4 x NVLink 3 from GPU0 to GPU1
+       size      time          90 % within       algbw       busbw  NCCL's choice  channels  bound by
+      1 GiB  6.808 ms  6.011 ms to 7.71 ms  157.7 GB/s  236.6 GB/s  Ring Simple          12  4 x NVLink 3 from GPU0 to GPU1
 
     Bound: busbw at most 300 GB/s, by 12 x NVLink 3 of each GPU
       each GPU sends over 12 x NVLink 3 = 300 GB/s in one direction

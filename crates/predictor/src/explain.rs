@@ -4,11 +4,11 @@ use weft_base::Span;
 use weft_catalogue::{Catalogue, LinkFamily};
 use weft_topology::Topology;
 
-use crate::achieved::{Expected, Time};
 use crate::nccl::constants::Constants;
 use crate::nccl::system::{Resource, System};
 use crate::nccl::tuning::{Algorithm, Protocol};
 use crate::step::{Cite, Step};
+use crate::time::{Expected, Time};
 
 /// What is narrow on the first ring: its resource with the least capacity for the traffic it carries.
 pub(crate) fn narrowest(topology: &Topology, system: &System, order: &[usize]) -> Option<(String, f64)> {
@@ -91,21 +91,21 @@ pub(crate) fn steps(
         let text = format!("{}: busbw {:.1} GB/s", reason.text, expected.algbw * bus_factor);
         steps.push(Step::cited(text, catalogue, &reason.cites));
     }
-    steps.push(filling(expected, time, bus_factor));
+    steps.push(filling(time, bus_factor));
     steps
 }
 
 /// What the start and the filling of the pipeline leave of the bandwidth at one size.
-fn filling(expected: &Expected<'_>, time: &Time, bus_factor: f64) -> Step {
+fn filling(time: &Time, bus_factor: f64) -> Step {
     let busbw = time.bytes.as_f64() / time.total_us() / 1000.0 * bus_factor;
     let show = Span::from_microseconds;
     let text = format!(
-        "{} takes {} on the wire, {} to start and {} to fill {} of steps: busbw {busbw:.1} GB/s",
+        "{} takes {} on the wire, {} to start, {} of steps and {} to fill their pipeline: busbw {busbw:.1} GB/s",
         time.bytes,
         show(time.wire_us),
-        show(time.start_us),
-        show(time.filling_us),
-        show(expected.depth_us)
+        show(time.call_us + time.kernel_us),
+        show(time.steps_us),
+        show(time.filling_us)
     );
     Step::modelled(text)
 }

@@ -3,7 +3,6 @@
 //! NCCL's own model chooses the algorithm and the protocol, as NCCL would; the time is then priced with what
 //! was measured of that choice, where the model is known to err. The bound is what the wires allow.
 
-mod achieved;
 mod bound;
 pub mod calibrate;
 mod explain;
@@ -15,6 +14,7 @@ mod predict;
 mod settings;
 mod step;
 pub mod subsets;
+mod time;
 pub mod validate;
 
 pub use bound::Bound;
@@ -27,6 +27,7 @@ pub use settings::{
     Allowed, CrossNic, HcaFilter, Library, NotAVersion, SettingError, Settings, Taken, Version,
 };
 pub use step::Step;
+pub use time::Launch;
 
 use weft_catalogue::NotFound;
 use weft_collective::Collective;

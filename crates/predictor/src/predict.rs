@@ -5,16 +5,16 @@ use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_topology::{NodeId, NodeKind, Topology};
 
-use crate::achieved::{self, Expected, Time};
 use crate::bound::{self, Bound};
-use crate::calibrate::{Calibration, Parts, Regime};
+use crate::calibrate::{Calibration, Parts};
 use crate::limit::GraphLimit;
 use crate::nccl::constants::Constants;
 use crate::nccl::search;
 use crate::nccl::system::{PeerAccess, System};
-use crate::nccl::tuning::{Algorithm, Choice, Protocol, Tuning};
+use crate::nccl::tuning::{Algorithm, Protocol, Tuning};
 use crate::settings::{Library, Settings};
 use crate::step::Step;
+use crate::time::{Launch, Pricing};
 use crate::{PredictError, explain, findings};
 
 /// What is asked.
@@ -32,6 +32,8 @@ pub struct Request {
     pub access: PeerAccess,
     /// What the machine does differently from its kind.
     pub calibration: Option<Calibration>,
+    /// Who starts the kernels; `None` where that is not known.
+    pub launch: Option<Launch>,
 }
 
 impl Request {
@@ -44,6 +46,7 @@ impl Request {
             settings: Settings::default(),
             access: PeerAccess::AsUsual,
             calibration: None,
+            launch: None,
         }
     }
 }
@@ -60,6 +63,10 @@ pub struct Row {
     pub bytes: Bytes,
     /// Expected time of one operation.
     pub time: Span,
+    /// Begin of the interval in which 90 % of measurements are expected.
+    pub low: Span,
+    /// End of that interval.
+    pub high: Span,
     /// Message bytes over time.
     pub algbw: Rate,
     /// algbw times the collective's bus factor.
@@ -151,164 +158,4 @@ fn participants(topology: &Topology, request: &Request) -> Result<Vec<NodeId>, P
         return Err(PredictError::SeveralHosts { hosts: hosts.len() });
     }
     Ok(gpus)
-}
-
-/// The choices of one request, priced by NCCL and by what is expected.
-struct Pricing<'a> {
-    tuning: &'a Tuning<'a>,
-    choices: Vec<Expected<'a>>,
-    bus_factor: f64,
-    collective: Collective,
-    calibration: Option<&'a Calibration>,
-}
-
-impl<'a> Pricing<'a> {
-    fn new(
-        tuning: &'a Tuning<'a>,
-        system: &System,
-        bound: &Bound,
-        catalogue: &'a Catalogue,
-        request: &'a Request,
-    ) -> Result<Self, PredictError> {
-        let all = tuning.choices(request.collective)?;
-        let wanted = |choice: &Choice| {
-            let Settings { algorithms, protocols, without_nvls, .. } = &request.settings;
-            algorithms.allows(request.collective, choice.algorithm)
-                && protocols.allows(request.collective, choice.protocol)
-                && !(*without_nvls && choice.algorithm == Algorithm::Nvls)
-        };
-        let any = all.iter().any(wanted);
-        let bus_factor = request.collective.bus_factor(tuning.ranks);
-        let choices = all
-            .into_iter()
-            .filter(|choice| !any || wanted(choice))
-            .map(|choice| achieved::expect(choice, system, bus_factor, bound, tuning.constants, catalogue))
-            .collect::<Result<_, _>>()?;
-        let (collective, calibration) = (request.collective, request.calibration.as_ref());
-        Ok(Self { tuning, choices, bus_factor, collective, calibration })
-    }
-
-    /// Index of what NCCL finds cheapest.
-    fn cheapest(&self, bytes: Bytes) -> Result<usize, PredictError> {
-        let mut best: Option<(f64, usize)> = None;
-        for (index, expected) in self.choices.iter().enumerate() {
-            let price = self.tuning.price(&expected.choice, bytes)?;
-            if best.is_none_or(|(least, _)| price < least) {
-                best = Some((price, index));
-            }
-        }
-        best.map(|(_, index)| index).ok_or(PredictError::NoPath { gpus: self.tuning.ranks })
-    }
-
-    /// What NCCL finds cheapest.
-    fn choose(&self, bytes: Bytes) -> Result<&Expected<'a>, PredictError> {
-        self.cheapest(bytes).map(|index| &self.choices[index])
-    }
-
-    /// Expected time of NCCL's choice.
-    fn time(&self, bytes: Bytes) -> Result<Time, PredictError> {
-        let expected = self.choose(bytes)?;
-        let full = self.tuning.full_bytes(&expected.choice)?;
-        let correction = self.tuning.correction(&expected.choice, bytes)?;
-        Ok(achieved::time(expected, bytes, full, correction))
-    }
-
-    /// Microseconds as expected of this machine.
-    fn expected_us(&self, bytes: Bytes) -> Result<f64, PredictError> {
-        let (time, choice) = (self.time(bytes)?, &self.choose(bytes)?.choice);
-        let parts = time.parts();
-        let regime =
-            Regime { collective: self.collective, algorithm: choice.algorithm, protocol: choice.protocol };
-        Ok(self.calibration.map_or(parts.total_us(), |calibration| calibration.time_us(regime, &parts)))
-    }
-
-    /// What prices a size: the choice, and the row of the table of trees.
-    fn key(&self, bytes: u64) -> Result<(usize, u32), PredictError> {
-        let index = self.cheapest(Bytes::new(bytes))?;
-        let is_tree = self.choices[index].choice.algorithm == Algorithm::Tree;
-        Ok((index, if is_tree { bytes.ilog2() } else { 0 }))
-    }
-
-    /// Sizes below `bytes` after which something else prices, each with its time.
-    ///
-    /// Within one choice time grows with size; at a change it may fall, since NCCL compares other prices than
-    /// those expected here, and its table of trees has steps. A larger message is never sooner done.
-    fn peaks(&self, bytes: u64) -> Result<Vec<(u64, f64)>, PredictError> {
-        let mut peaks = Vec::new();
-        let mut start = 1;
-        while start < bytes {
-            let key = self.key(start)?;
-            let mut last = start;
-            let mut step = start;
-            // Doubles the step while the key stays, then halves it down to the last byte of this key.
-            while last.saturating_add(step) < bytes && self.key(last + step)? == key {
-                last += step;
-                step = step.saturating_mul(2);
-            }
-            while step > 0 {
-                if last.saturating_add(step) < bytes && self.key(last + step)? == key {
-                    last += step;
-                }
-                step /= 2;
-            }
-            peaks.push((last, self.expected_us(Bytes::new(last))?));
-            start = last + 1;
-        }
-        Ok(peaks)
-    }
-
-    fn row(
-        &self,
-        bytes: Bytes,
-        peaks: &[(u64, f64)],
-        narrow: Option<&(String, f64)>,
-    ) -> Result<Row, PredictError> {
-        let expected = self.choose(bytes)?;
-        let before = peaks.iter().filter(|(last, _)| *last < bytes.get()).map(|(_, time_us)| *time_us);
-        let time_us = before.fold(self.expected_us(bytes)?, f64::max);
-        let algbw = bytes.as_f64() / time_us / 1000.0;
-        let choice = &expected.choice;
-        let bound_by = if expected.latency_us >= 0.5 * time_us {
-            format!("latency of {} {}", choice.algorithm.name(), choice.protocol.name())
-        } else {
-            limit(expected, narrow)
-        };
-        Ok(Row {
-            bytes,
-            time: Span::from_microseconds(time_us),
-            algbw: Rate::from_gigabytes(algbw),
-            busbw: Rate::from_gigabytes(algbw * self.bus_factor),
-            algorithm: choice.algorithm,
-            protocol: choice.protocol,
-            channels: self.tuning.channels_used(choice, bytes)?,
-            bound_by,
-            parts: self.time(bytes)?.parts(),
-        })
-    }
-}
-
-/// What limits a size at which bandwidth counts.
-fn limit(expected: &Expected<'_>, narrow: Option<&(String, f64)>) -> String {
-    if let Some(wire) = &expected.wire {
-        return wire.clone();
-    }
-    let choice = &expected.choice;
-    match (choice.algorithm, choice.protocol) {
-        (Algorithm::Ring | Algorithm::Tree, Protocol::Ll | Protocol::Ll128) => {
-            format!("flags of protocol {}", choice.protocol.name())
-        }
-        (Algorithm::Ring | Algorithm::Tree, _) if choice.staged => {
-            "copies through host memory, over the PCIe ports".to_owned()
-        }
-        (
-            Algorithm::Ring
-            | Algorithm::Tree
-            | Algorithm::CollnetDirect
-            | Algorithm::CollnetChain
-            | Algorithm::Nvls
-            | Algorithm::NvlsTree
-            | Algorithm::Pat,
-            _,
-        ) => narrow.map_or("the narrowest link", |(name, _)| name.as_str()).to_owned(),
-    }
 }

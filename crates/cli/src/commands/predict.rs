@@ -7,7 +7,7 @@ use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Access, PeerMode};
 use weft_predictor::subsets::{self, Ranking};
-use weft_predictor::{Algorithm, PREDICTED, PeerAccess, PredictError, Request, Version, predict};
+use weft_predictor::{Algorithm, Launch, PREDICTED, PeerAccess, PredictError, Request, Version, predict};
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
@@ -49,6 +49,10 @@ pub struct Args {
     /// input holds (`env`, `nccl.conf`, a log) are taken too, and yield to these
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = settings::variable)]
     variables: Vec<(String, String)>,
+    /// Who starts the kernels, which bounds small messages: one-process (`nccl-tests -g 8`), process-per-gpu (`mpirun -np 8`), or
+    /// framework (a loop that waits for each operation) [default: one-process on one host, else process-per-gpu]
+    #[arg(long, value_name = "WHO", value_parser = launch)]
+    launch: Option<Launch>,
     /// Show how the numbers come about, and where each of them is from
     #[arg(long)]
     explain: bool,
@@ -59,6 +63,11 @@ pub struct Args {
 
 fn algorithm_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name))
+}
+
+fn launch(text: &str) -> Result<Launch, String> {
+    let names = || Launch::ALL.map(Launch::name).join(", ");
+    Launch::from_name(text).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 fn predicted(text: &str) -> Result<Collective, String> {
@@ -96,6 +105,7 @@ fn answer(
         request.settings = request.settings.only(algorithm);
     }
     request.access = access(&loaded, catalogue);
+    request.launch = args.launch;
     let ranking = ranking(args, &loaded, &request, catalogue)?;
     let topology = if ranking.is_some() { &loaded.host } else { &loaded.topology };
     request.gpus = match &ranking {

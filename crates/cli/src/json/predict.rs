@@ -29,9 +29,9 @@ pub struct PredictJson {
 struct RowJson {
     bytes: u64,
     time_s: f64,
-    /// Null until the error bars are known; never a made-up width.
-    low_s: Option<f64>,
-    high_s: Option<f64>,
+    /// The interval in which 90 % of measurements are expected.
+    low_s: f64,
+    high_s: f64,
     algbw_bytes_per_s: u64,
     busbw_bytes_per_s: u64,
     algorithm: &'static str,
@@ -111,8 +111,8 @@ fn row(row: &Row) -> RowJson {
     RowJson {
         bytes: row.bytes.get(),
         time_s: row.time.as_seconds(),
-        low_s: None,
-        high_s: None,
+        low_s: row.low.as_seconds(),
+        high_s: row.high.as_seconds(),
         algbw_bytes_per_s: row.algbw.get(),
         busbw_bytes_per_s: row.busbw.get(),
         algorithm: row.algorithm.name(),

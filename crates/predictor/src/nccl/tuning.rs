@@ -105,6 +105,8 @@ pub(crate) struct Choice {
     pub channels: u16,
     /// GB/s of each channel.
     pub channel_rate: f64,
+    /// Microseconds to start and end the kernel.
+    pub base_us: f64,
     /// Microseconds before the first byte counts, as NCCL prices it.
     pub latency_us: f64,
     /// The part of the latency that is steps, one after the other: the depth of the pipeline.
@@ -115,6 +117,16 @@ pub(crate) struct Choice {
     pub kind: NcclPath,
     /// Whether some hop is copied through host memory.
     pub staged: bool,
+}
+
+/// The row of tables by generation of GPUs with that compute capability, times ten.
+pub(crate) fn generation(capability: u16) -> &'static str {
+    match capability {
+        100.. => "blackwell",
+        90..100 => "hopper",
+        80..90 => "ampere",
+        0..80 => "volta",
+    }
 }
 
 /// The machine as the tuning model sees it.
@@ -162,12 +174,7 @@ impl<'c> Tuning<'c> {
     }
 
     fn generation(&self) -> &'static str {
-        match self.capability {
-            100.. => "blackwell",
-            90..100 => "hopper",
-            80..90 => "ampere",
-            0..80 => "volta",
-        }
+        generation(self.capability)
     }
 
     fn hardware_table(&self) -> &'static str {
@@ -191,6 +198,7 @@ impl<'c> Tuning<'c> {
             protocol,
             channels: self.rings.count,
             channel_rate: self.rings.rate,
+            base_us,
             latency_us: base_us + depth_us,
             depth_us,
             algbw,
@@ -266,6 +274,7 @@ impl<'c> Tuning<'c> {
             protocol: Protocol::Simple,
             channels: channels.count,
             channel_rate: channels.rate,
+            base_us: 0.0,
             latency_us,
             depth_us: latency_us,
             algbw,

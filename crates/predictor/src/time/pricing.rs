@@ -1,0 +1,205 @@
+//! All choices of one request, priced by NCCL and by what is expected.
+
+use weft_base::{Bytes, Rate, Span};
+use weft_catalogue::Catalogue;
+use weft_collective::Collective;
+
+use super::{Expected, LIBRARY, LaunchCost, Launches, Spreads, Time, expect, time};
+use crate::PredictError;
+use crate::bound::Bound;
+use crate::calibrate::{Calibrated, Calibration, Regime};
+use crate::nccl::constants::Constants;
+use crate::nccl::system::System;
+use crate::nccl::tuning::{Algorithm, Choice, Protocol, Tuning};
+use crate::predict::{Request, Row};
+use crate::settings::Settings;
+
+/// The choices of one request, priced by NCCL and by what is expected.
+pub(crate) struct Pricing<'a> {
+    tuning: &'a Tuning<'a>,
+    choices: Vec<Expected<'a>>,
+    launches: Launches,
+    spreads: Spreads,
+    pub bus_factor: f64,
+    collective: Collective,
+    calibration: Option<&'a Calibration>,
+}
+
+impl<'a> Pricing<'a> {
+    pub fn new(
+        tuning: &'a Tuning<'a>,
+        system: &System,
+        bound: &Bound,
+        catalogue: &'a Catalogue,
+        request: &'a Request,
+    ) -> Result<Self, PredictError> {
+        let all = tuning.choices(request.collective)?;
+        let wanted = |choice: &Choice| {
+            let Settings { algorithms, protocols, without_nvls, .. } = &request.settings;
+            algorithms.allows(request.collective, choice.algorithm)
+                && protocols.allows(request.collective, choice.protocol)
+                && !(*without_nvls && choice.algorithm == Algorithm::Nvls)
+        };
+        let any = all.iter().any(wanted);
+        let bus_factor = request.collective.bus_factor(tuning.ranks);
+        let choices = all
+            .into_iter()
+            .filter(|choice| !any || wanted(choice))
+            .map(|choice| expect(choice, system, bus_factor, bound, tuning.constants, catalogue))
+            .collect::<Result<_, _>>()?;
+        let achieved = Constants::of(catalogue, LIBRARY)?;
+        let launches = Launches::of(request.launch, tuning.ranks, 1, achieved)?;
+        Ok(Self {
+            tuning,
+            choices,
+            launches,
+            spreads: Spreads::of(achieved)?,
+            bus_factor,
+            collective: request.collective,
+            calibration: request.calibration.as_ref(),
+        })
+    }
+
+    /// Index of what NCCL finds cheapest.
+    fn cheapest(&self, bytes: Bytes) -> Result<usize, PredictError> {
+        let mut best: Option<(f64, usize)> = None;
+        for (index, expected) in self.choices.iter().enumerate() {
+            let price = self.tuning.price(&expected.choice, bytes)?;
+            if best.is_none_or(|(least, _)| price < least) {
+                best = Some((price, index));
+            }
+        }
+        best.map(|(_, index)| index).ok_or(PredictError::NoPath { gpus: self.tuning.ranks })
+    }
+
+    /// What NCCL finds cheapest.
+    pub fn choose(&self, bytes: Bytes) -> Result<&Expected<'a>, PredictError> {
+        self.cheapest(bytes).map(|index| &self.choices[index])
+    }
+
+    /// Expected time of NCCL's choice on a machine of its kind.
+    pub fn time(&self, bytes: Bytes) -> Result<Time, PredictError> {
+        self.time_started(bytes, self.launches.expected)
+    }
+
+    fn time_started(&self, bytes: Bytes, launch: LaunchCost) -> Result<Time, PredictError> {
+        let expected = self.choose(bytes)?;
+        let full = self.tuning.full_bytes(&expected.choice)?;
+        let correction = self.tuning.correction(&expected.choice, bytes)?;
+        Ok(time(expected, launch, bytes, full, correction))
+    }
+
+    /// Microseconds as expected of this machine, and between which 90 % of measurements are expected.
+    fn expected_us(&self, bytes: Bytes) -> Result<Calibrated, PredictError> {
+        let time = self.time(bytes)?;
+        let (low_us, high_us) = time.interval_us(&self.spreads);
+        // Where nobody said who starts the kernels, the quickest way is as likely.
+        let least_us = self.time_started(bytes, self.launches.least)?.total_us();
+        let general = Calibrated { time_us: time.total_us(), low_us: low_us.min(least_us), high_us };
+        let Some(calibration) = self.calibration else { return Ok(general) };
+        let (choice, parts) = (&self.choose(bytes)?.choice, time.parts());
+        let regime =
+            Regime { collective: self.collective, algorithm: choice.algorithm, protocol: choice.protocol };
+        let time_us = calibration.time_us(regime, &parts);
+        let scale = time_us / general.time_us;
+        let scaled = Calibrated { time_us, low_us: general.low_us * scale, high_us: general.high_us * scale };
+        Ok(calibration.interval(regime, &parts).unwrap_or(scaled))
+    }
+
+    /// What prices a size: the choice, the row of the table of trees, and whether GPUs wait for their host.
+    fn key(&self, bytes: u64) -> Result<(usize, u32, bool), PredictError> {
+        let waits = self.time(Bytes::new(bytes))?.waits_for_host();
+        let index = self.cheapest(Bytes::new(bytes))?;
+        let is_tree = self.choices[index].choice.algorithm == Algorithm::Tree;
+        Ok((index, if is_tree { bytes.ilog2() } else { 0 }, waits))
+    }
+
+    /// Sizes below `bytes` after which something else prices, each with its time.
+    ///
+    /// Within one choice time grows with size; at a change it may fall, since NCCL compares other prices than
+    /// those expected here, and its table of trees has steps. A larger message is never sooner done.
+    pub fn peaks(&self, bytes: u64) -> Result<Vec<(u64, f64)>, PredictError> {
+        let mut peaks = Vec::new();
+        let mut start = 1;
+        while start < bytes {
+            let key = self.key(start)?;
+            let mut last = start;
+            let mut step = start;
+            // Doubles the step while the key stays, then halves it down to the last byte of this key.
+            while last.saturating_add(step) < bytes && self.key(last + step)? == key {
+                last += step;
+                step = step.saturating_mul(2);
+            }
+            while step > 0 {
+                if last.saturating_add(step) < bytes && self.key(last + step)? == key {
+                    last += step;
+                }
+                step /= 2;
+            }
+            peaks.push((last, self.expected_us(Bytes::new(last))?.time_us));
+            start = last + 1;
+        }
+        Ok(peaks)
+    }
+
+    pub fn row(
+        &self,
+        bytes: Bytes,
+        peaks: &[(u64, f64)],
+        narrow: Option<&(String, f64)>,
+    ) -> Result<Row, PredictError> {
+        let expected = self.choose(bytes)?;
+        let before = peaks.iter().filter(|(last, _)| *last < bytes.get()).map(|(_, time_us)| *time_us);
+        let (time, calibrated) = (self.time(bytes)?, self.expected_us(bytes)?);
+        let time_us = before.fold(calibrated.time_us, f64::max);
+        let raised = time_us / calibrated.time_us;
+        let algbw = bytes.as_f64() / time_us / 1000.0;
+        let choice = &expected.choice;
+        let bound_by = if time.waits_for_host() {
+            format!("the start of {} kernels by one process", self.tuning.ranks)
+        } else if time.latency_us() >= 0.5 * time_us {
+            format!("latency of {} {}", choice.algorithm.name(), choice.protocol.name())
+        } else {
+            limit(expected, narrow)
+        };
+        Ok(Row {
+            bytes,
+            time: Span::from_microseconds(time_us),
+            low: Span::from_microseconds(calibrated.low_us * raised),
+            high: Span::from_microseconds(calibrated.high_us * raised),
+            algbw: Rate::from_gigabytes(algbw),
+            busbw: Rate::from_gigabytes(algbw * self.bus_factor),
+            algorithm: choice.algorithm,
+            protocol: choice.protocol,
+            channels: self.tuning.channels_used(choice, bytes)?,
+            bound_by,
+            parts: time.parts(),
+        })
+    }
+}
+
+/// What limits a size at which bandwidth counts.
+fn limit(expected: &Expected<'_>, narrow: Option<&(String, f64)>) -> String {
+    if let Some(wire) = &expected.wire {
+        return wire.clone();
+    }
+    let choice = &expected.choice;
+    match (choice.algorithm, choice.protocol) {
+        (Algorithm::Ring | Algorithm::Tree, Protocol::Ll | Protocol::Ll128) => {
+            format!("flags of protocol {}", choice.protocol.name())
+        }
+        (Algorithm::Ring | Algorithm::Tree, _) if choice.staged => {
+            "copies through host memory, over the PCIe ports".to_owned()
+        }
+        (
+            Algorithm::Ring
+            | Algorithm::Tree
+            | Algorithm::CollnetDirect
+            | Algorithm::CollnetChain
+            | Algorithm::Nvls
+            | Algorithm::NvlsTree
+            | Algorithm::Pat,
+            _,
+        ) => narrow.map_or("the narrowest link", |(name, _)| name.as_str()).to_owned(),
+    }
+}
