@@ -4,6 +4,7 @@
 //! (a peak). Where the source says how well its values could be read, the nearer edge of that interval counts.
 //! Every row of NCCL or RCCL counts: one that cannot be predicted has an infinite error.
 
+mod corpus;
 mod interconnect;
 mod interval;
 mod machine;
@@ -16,6 +17,7 @@ mod software;
 use weft_base::{Bytes, Code, Rate};
 use weft_collective::Collective;
 
+pub use corpus::{Corpus, Expect, Fault, Run, read_runs, score_runs};
 pub use interval::ReadingError;
 pub use row::{LeftOut, Measurement, Nodes, Rows, read_rows};
 pub use score::{GroupScore, KindScore, Report, Skipped, score};

@@ -1,9 +1,10 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
-use weft_predictor::validate::{Kind, LeftOut, Measurement, read_rows, score};
+use weft_formats::Evidence;
+use weft_predictor::validate::{Expect, Kind, LeftOut, Measurement, read_rows, read_runs, score, score_runs};
 
 use super::Answer;
 use crate::codes::FILE_UNUSED;
@@ -15,11 +16,17 @@ use crate::{input, json, report};
 ///
 /// Reads every `coll_*.csv` of a folder and scores all its rows of NCCL and RCCL. Every group (system,
 /// collective, section of the source) weighs the same, and a row that cannot be predicted is infinitely wrong.
+///
+/// With `--machines` the folder holds outputs of benchmarks instead, and the table says which machine each of them is
+/// of: `file,machine,expect,collective,settings,why`, where `expect` is good, neutral, low, asked or out.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The folder with the measurements
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
+    /// The folder holds outputs of benchmarks of the machines in this table
+    #[arg(long, value_name = "TABLE")]
+    machines: Option<PathBuf>,
     /// Only rows of at least this size, and peaks
     #[arg(long, value_name = "SIZE", value_parser = Bytes::from_str)]
     min_size: Option<Bytes>,
@@ -65,6 +72,13 @@ impl KindName {
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    match &args.machines {
+        Some(table) => corpus(args, table, catalogue),
+        None => published(args, catalogue),
+    }
+}
+
+fn published(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let (mut files, mut diagnostics) = (Vec::new(), Vec::new());
     let mut left_out: Vec<(String, LeftOut)> = Vec::new();
     let mut texts = Vec::new();
@@ -78,7 +92,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         let (read, found) = read_rows(&given.source.name, &given.source.text);
         diagnostics.extend(found);
         left_out.extend(read.left_out.into_iter().map(|rows| (name.clone(), rows)));
-        let rows: Vec<Measurement> = read.rows.into_iter().filter(|row| args.asks(row)).collect();
+        let rows: Vec<Measurement> = read.rows.into_iter().filter(|row| args.asks_size(row.size)).collect();
         files.push((name, rows));
         texts.push(given.source);
     }
@@ -89,8 +103,13 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         return Err(Failure::new(Exit::BadInput, format!("validate against {}", args.folder.display()), why));
     }
     let scores = score(&files, catalogue);
-    let kind = args.kind.map(KindName::kind);
-    let asked = Asked { min_size: args.min_size, kind, left_out: &left_out };
+    let asked = Asked {
+        command: "weft validate ../shared/measured",
+        what: "all of NCCL and RCCL",
+        min_size: args.min_size,
+        kind: args.kind.map(KindName::kind),
+        left_out: &left_out,
+    };
     Ok(match args.format {
         Format::Json => Answer::plain(json::text(&json::validate::document(&scores))),
         Format::Csv => Answer::plain(validate::csv(&scores)),
@@ -102,10 +121,51 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     })
 }
 
+/// Outputs of benchmarks, each of the machine that a line of `table` tells.
+fn corpus(args: &Args, table: &Path, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    let given = input::file(table, false)?;
+    let (runs, mut diagnostics) = read_runs(&given.source.name, &given.source.text);
+    let mut texts = vec![given.source];
+    let (mut asked, mut left_out) = (Vec::new(), Vec::new());
+    for run in runs {
+        if run.expect == Expect::OutOfScope {
+            left_out.push((run.file, LeftOut { rows: 0, why: run.why }));
+            continue;
+        }
+        let given = input::file(&args.folder.join(format!("{}.txt", run.file)), true)?;
+        let reading = weft_formats::read(&given.source, catalogue, None);
+        let tables = reading.evidence.into_iter().filter_map(|located| {
+            let Evidence::Benchmark(mut table) = located.value else { return None };
+            table.rows.retain(|row| args.asks_size(Some(row.bytes)));
+            Some(*table)
+        });
+        asked.push((run, tables.collect()));
+        diagnostics.extend(given.diagnostics);
+        texts.push(given.source);
+    }
+    let scores = score_runs(&asked, catalogue);
+    let asked = Asked {
+        command: "weft validate ../shared/corpus --machines crates/predictor/tests/data/corpus_machines.csv",
+        what: "sound runs",
+        min_size: args.min_size,
+        kind: args.kind.map(KindName::kind),
+        left_out: &left_out,
+    };
+    Ok(match args.format {
+        Format::Json => Answer::plain(json::text(&json::validate::document(&scores.sound))),
+        Format::Csv => Answer::plain(validate::csv(&scores.sound) + &validate::csv_rows(&scores.open)),
+        Format::Markdown => Answer::plain(validate::corpus_markdown(&scores, &asked)),
+        Format::Text => {
+            let talk = report::findings(&diagnostics, &texts);
+            Answer { text: validate::corpus_text(&scores, &asked), talk, plain: false, ..Answer::default() }
+        }
+    })
+}
+
 impl Args {
     /// A row without a size is a peak, and counts whatever the least size is.
-    fn asks(&self, row: &Measurement) -> bool {
-        let large = row.size.is_none_or(|size| self.min_size.is_none_or(|least| size >= least));
-        large && self.kind.is_none_or(|kind| kind.kind() == Kind::of(row.size))
+    fn asks_size(&self, size: Option<Bytes>) -> bool {
+        let large = size.is_none_or(|size| self.min_size.is_none_or(|least| size >= least));
+        large && self.kind.is_none_or(|kind| kind.kind() == Kind::of(size))
     }
 }

@@ -9,6 +9,11 @@ const HEADER: &str = "file,line,group,kind,machine,collective,bytes,measured_gbp
 
 /// All rows in the order of the files; `reason` says why there is no prediction. Rates are GB/s of busbw.
 pub fn csv(report: &Report) -> String {
+    format!("{HEADER}{}", csv_rows(report))
+}
+
+/// The same without the line of the columns' names.
+pub fn csv_rows(report: &Report) -> String {
     let mut lines: Vec<((&str, u64), String)> = Vec::new();
     for group in &report.groups {
         lines.extend(group.scored.iter().map(|row| ((group.file.as_str(), row.line), scored(group, row))));
@@ -19,7 +24,7 @@ pub fn csv(report: &Report) -> String {
         }
     }
     lines.sort();
-    lines.into_iter().fold(HEADER.to_owned(), |text, (_, line)| text + &line)
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 fn scored(group: &GroupScore, row: &Scored) -> String {

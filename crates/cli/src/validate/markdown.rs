@@ -10,30 +10,25 @@ use super::{Asked, missing, optional, times};
 pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
     let measures = Measures::of(report);
     let mut text = String::from("# Accuracy: published measurements against predictions\n\n");
-    let mut options = String::new();
-    if let Some(least) = asked.min_size {
-        let _ = write!(options, " --min-size {}", least.to_string().replace(' ', ""));
-    }
-    if let Some(kind) = asked.kind {
-        let _ = write!(options, " --kind {}", kind.name());
-    }
     let _ = writeln!(
         text,
-        "Written by `weft validate ../shared/measured{options} --format markdown`; do not edit. Rows: {}. A row without a \
+        "Written by `{} --format markdown`; do not edit. Rows: {}. A row without a \
          size is a peak, compared with the best predicted busbw up to 16 GiB; one that could be read to some error \
          only is compared with the nearer end of it. Every group (system, collective, section of the source) weighs the \
          same within its kind, and a row without a prediction is infinitely wrong.\n\n**{}.**\n",
+        asked.command(),
         asked.rows(),
         measures.sentence(report)
     );
     kinds(&mut text, report);
+    text.push_str("\n## Groups\n");
     groups(&mut text, report);
     worst(&mut text, &measures);
     rest(&mut text, report, asked);
     text
 }
 
-fn kinds(text: &mut String, report: &Report) {
+pub(super) fn kinds(text: &mut String, report: &Report) {
     text.push_str("| kind | rows | predicted | median error | 90th percentile | 90th of the factor |\n");
     text.push_str("|---|---:|---:|---:|---:|---:|\n");
     for kind in &report.kinds {
@@ -44,8 +39,8 @@ fn kinds(text: &mut String, report: &Report) {
     }
 }
 
-fn groups(text: &mut String, report: &Report) {
-    text.push_str("\n## Groups\n\n| file | group | kind | rows | median error | 90th percentile |\n");
+pub(super) fn groups(text: &mut String, report: &Report) {
+    text.push_str("\n| file | group | kind | rows | median error | 90th percentile |\n");
     text.push_str("|---|---|---|---:|---:|---:|\n");
     for group in &report.groups {
         let (median, p90) = (optional(group.median_error), optional(group.p90_error));

@@ -1,5 +1,6 @@
 //! What `weft validate` prints: kinds, groups, the worst rows, and what was not scored.
 
+mod corpus;
 mod csv;
 mod markdown;
 mod measures;
@@ -10,13 +11,18 @@ use std::collections::BTreeMap;
 use weft_base::Bytes;
 use weft_predictor::validate::{Kind, LeftOut, Report};
 
-pub use csv::csv;
+pub use corpus::{corpus_markdown, corpus_text};
+pub use csv::{csv, csv_rows};
 pub use markdown::markdown;
 pub use text::text;
 
 /// What was asked for, for the heading.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
+    /// The command that gives this, up to the format.
+    pub command: &'a str,
+    /// Which rows, in words, but for size and kind.
+    pub what: &'a str,
     /// The least size of a row.
     pub min_size: Option<Bytes>,
     /// The kind of rows.
@@ -26,6 +32,15 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// The command with its options.
+    pub fn command(&self) -> String {
+        let size = self
+            .min_size
+            .map_or_else(String::new, |least| format!(" --min-size {}", least.to_string().replace(' ', "")));
+        let kind = self.kind.map_or_else(String::new, |kind| format!(" --kind {}", kind.name()));
+        format!("{}{size}{kind}", self.command)
+    }
+
     /// Which rows, in words.
     pub fn rows(&self) -> String {
         let sizes = match self.min_size {
@@ -33,7 +48,7 @@ impl Asked<'_> {
             None => "all sizes".to_owned(),
         };
         let kind = self.kind.map_or_else(String::new, |kind| format!(", only kind {}", kind.name()));
-        format!("all of NCCL and RCCL, {sizes}{kind}")
+        format!("{}, {sizes}{kind}", self.what)
     }
 }
 

@@ -29,7 +29,7 @@ pub fn text(report: &Report, asked: &Asked<'_>) -> String {
     sections.join("\n")
 }
 
-fn kinds(report: &Report) -> String {
+pub(super) fn kinds(report: &Report) -> String {
     let mut table = Table::default();
     let titles = ["kind", "rows", "predicted", "median error", "90th percentile", "90th of the factor"];
     table.row(titles.into_iter().enumerate().map(|(index, title)| titled(index == 0, title)));
@@ -50,7 +50,7 @@ fn titled(left: bool, title: &str) -> Cell {
     if left { Cell::new(title) } else { Cell::number(title) }.tone(Tone::Faint)
 }
 
-fn groups(report: &Report) -> String {
+pub(super) fn groups(report: &Report) -> String {
     let mut table = Table::default();
     let titles = ["kind", "rows", "median", "90th", "group"];
     let left = |index: usize| index == 0 || index == 4;
@@ -75,7 +75,7 @@ fn short(name: &str) -> String {
     format!("{}…", kept.trim_end())
 }
 
-fn worst(measures: &Measures<'_>) -> String {
+pub(super) fn worst(measures: &Measures<'_>) -> String {
     let mut table = Table::default();
     let titles = ["row", "measured", "predicted", "error", "warned of"];
     let left = |index: usize| index == 0 || index == 4;
@@ -98,7 +98,7 @@ pub(super) fn signed(row: &Row<'_>) -> String {
     if error > 0.0 { format!("+{}", percent(error)) } else { percent(error) }
 }
 
-fn without_prediction(report: &Report) -> String {
+pub(super) fn without_prediction(report: &Report) -> String {
     let mut table = Table::default();
     for rows in missing(report) {
         table

@@ -1,17 +1,54 @@
 //! Rows that one prediction answers are asked together: a machine is built and searched once.
 
-use weft_base::{Bytes, Rate};
+use weft_base::Bytes;
 use weft_catalogue::{Catalogue, Machine};
 use weft_collective::Collective;
 use weft_topology::Topology;
 
-use super::{Measurement, Scored, machine};
-use crate::{PeerAccess, Prediction, Request, Settings, default_sizes, predict};
+use super::{Measurement, machine};
+use crate::{PeerAccess, Prediction, Request, Row, Settings, default_sizes, predict};
 
 /// The largest size to which a peak is compared.
 const PEAK_SIZE_MAX: u64 = 16 << 30;
 
-/// What is asked of the predictor for a row, all but the size.
+/// What is asked of the predictor for one row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ask {
+    pub machine: Machine,
+    pub collective: Collective,
+    pub settings: Settings,
+    pub access: PeerAccess,
+    /// `None` for a peak.
+    pub size: Option<Bytes>,
+}
+
+/// What is predicted of one row.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    /// The machine in words.
+    pub machine: String,
+    pub collective: Collective,
+    pub row: Row,
+    /// Names of the warnings.
+    pub warned: Vec<&'static str>,
+}
+
+impl Ask {
+    /// What is asked for a published row, from its words alone.
+    pub fn of(row: &Measurement, catalogue: &Catalogue) -> Result<Self, String> {
+        let collective =
+            row.collective.ok_or_else(|| format!("collective: `{}` is not known", row.collective_name))?;
+        Ok(Self {
+            machine: machine::of(row, catalogue)?,
+            collective,
+            settings: row.software.settings(&row.algorithm, row.unmarked_by_sharp)?,
+            access: if row.says("P2P") { PeerAccess::Everywhere } else { PeerAccess::AsUsual },
+            size: row.size,
+        })
+    }
+}
+
+/// All of an [`Ask`] but the size.
 #[derive(Debug, Clone, PartialEq)]
 struct Question {
     machine: usize,
@@ -20,116 +57,102 @@ struct Question {
     access: PeerAccess,
 }
 
-/// Machines, each built once, with what was asked of them.
+/// Machines, each built once.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
-    machines: Vec<(Machine, Result<Topology, String>)>,
-    asked: Vec<(Question, Result<Prediction, String>)>,
+pub(super) struct Machines {
+    built: Vec<(Machine, Result<Topology, String>)>,
 }
 
-impl Answers {
-    /// Predicts what every row measured, in the order of `rows`; the measured values are read only afterwards.
-    pub fn of(rows: &[&Measurement], catalogue: &Catalogue) -> (Self, Vec<Result<usize, String>>) {
-        let mut answers = Self::default();
-        let mut sizes: Vec<Vec<Bytes>> = Vec::new();
-        let questions: Vec<Result<usize, String>> =
-            rows.iter()
-                .map(|row| {
-                    let question = answers.question(row, catalogue)?;
-                    let known = answers.asked.iter().position(|(other, _)| *other == question);
-                    let index = known.unwrap_or_else(|| {
-                        answers.asked.push((question, Err(String::new())));
-                        sizes.push(Vec::new());
-                        answers.asked.len() - 1
-                    });
-                    match row.size {
-                        Some(size) => sizes[index].push(size),
-                        None => sizes[index]
-                            .extend(default_sizes().into_iter().chain([Bytes::new(PEAK_SIZE_MAX)])),
-                    }
-                    Ok(index)
-                })
-                .collect();
-        for (index, mut sizes) in sizes.into_iter().enumerate() {
-            sizes.sort();
-            sizes.dedup();
-            answers.asked[index].1 = answers.predict(&answers.asked[index].0, sizes, catalogue);
+impl Machines {
+    fn index(&mut self, machine: &Machine, catalogue: &Catalogue) -> usize {
+        if let Some(known) = self.built.iter().position(|(other, _)| other == machine) {
+            return known;
         }
-        (answers, questions)
+        let built = weft_topology::build(machine, catalogue);
+        let topology = built.map(|built| built.topology).map_err(|error| error.to_string());
+        self.built.push((machine.clone(), topology));
+        self.built.len() - 1
     }
 
-    fn question(&mut self, row: &Measurement, catalogue: &Catalogue) -> Result<Question, String> {
-        let collective =
-            row.collective.ok_or_else(|| format!("collective: `{}` is not known", row.collective_name))?;
-        let machine = machine::of(row, catalogue)?;
-        let known = self.machines.iter().position(|(other, _)| *other == machine);
-        let machine = known.unwrap_or_else(|| {
-            let built = weft_topology::build(&machine, catalogue);
-            let topology = built.map(|built| built.topology).map_err(|error| error.to_string());
-            self.machines.push((machine, topology));
-            self.machines.len() - 1
+    /// Answers in the order of `asks`. No measured value is seen here.
+    pub fn answer(
+        &mut self,
+        asks: &[Result<Ask, String>],
+        catalogue: &Catalogue,
+    ) -> Vec<Result<Answer, String>> {
+        let mut questions: Vec<(Question, Vec<Bytes>)> = Vec::new();
+        let asked: Vec<Result<usize, String>> = asks
+            .iter()
+            .map(|ask| match ask {
+                Ok(ask) => Ok(self.add(ask, &mut questions, catalogue)),
+                Err(why) => Err(why.clone()),
+            })
+            .collect();
+        let answers: Vec<Result<Prediction, String>> = questions
+            .into_iter()
+            .map(|(question, sizes)| self.predict(&question, sizes, catalogue))
+            .collect();
+        let answer = |(ask, asked): (&Result<Ask, String>, Result<usize, String>)| {
+            let prediction = answers[asked?].as_ref().map_err(Clone::clone)?;
+            find(ask.as_ref().map_err(Clone::clone)?, prediction)
+        };
+        asks.iter().zip(asked).map(answer).collect()
+    }
+
+    /// The number of the question that answers `ask`.
+    fn add(
+        &mut self,
+        ask: &Ask,
+        questions: &mut Vec<(Question, Vec<Bytes>)>,
+        catalogue: &Catalogue,
+    ) -> usize {
+        let question = Question {
+            machine: self.index(&ask.machine, catalogue),
+            collective: ask.collective,
+            settings: ask.settings.clone(),
+            access: ask.access.clone(),
+        };
+        let known = questions.iter().position(|(other, _)| *other == question);
+        let index = known.unwrap_or_else(|| {
+            questions.push((question, Vec::new()));
+            questions.len() - 1
         });
-        let settings = row.software.settings(&row.algorithm, row.unmarked_by_sharp)?;
-        let access = if row.says("P2P") { PeerAccess::Everywhere } else { PeerAccess::AsUsual };
-        Ok(Question { machine, collective, settings, access })
+        let sizes = &mut questions[index].1;
+        match ask.size {
+            Some(size) => sizes.push(size),
+            None => sizes.extend(default_sizes().into_iter().chain([Bytes::new(PEAK_SIZE_MAX)])),
+        }
+        index
     }
 
     fn predict(
         &self,
         question: &Question,
-        sizes: Vec<Bytes>,
+        mut sizes: Vec<Bytes>,
         catalogue: &Catalogue,
     ) -> Result<Prediction, String> {
-        let topology = self.machines[question.machine].1.as_ref().map_err(Clone::clone)?;
+        let topology = self.built[question.machine].1.as_ref().map_err(Clone::clone)?;
+        sizes.sort();
+        sizes.dedup();
         let mut request = Request::new(question.collective);
         request.sizes = sizes;
-        request.access = question.access.clone();
         request.settings = question.settings.clone();
+        request.access = question.access.clone();
         predict(topology, catalogue, &request).map_err(|error| error.to_string())
     }
-
-    /// The machine of a question in words.
-    pub fn machine(&self, question: usize) -> String {
-        machine::describe(&self.machines[self.asked[question].0.machine].0)
-    }
-
-    /// The answer to `question` beside what `row` measured.
-    pub fn score(&self, question: usize, row: &Measurement) -> Result<Scored, String> {
-        let prediction = self.asked[question].1.as_ref().map_err(Clone::clone)?;
-        let answer = match row.size {
-            Some(size) => prediction.rows.iter().find(|answer| answer.bytes == size),
-            // The first of equals: the least message that reaches the peak.
-            None => prediction.rows.iter().rev().max_by_key(|answer| answer.busbw),
-        };
-        let answer = answer.ok_or("no size was asked")?;
-        let measured = row.busbw.ok_or("busbw_GBps, algbw_GBps and time_us are empty")?;
-        let target = row.reading.as_ref().map_or(measured, |reading| {
-            let (low, high) = reading.interval(measured);
-            answer.busbw.clamp(low, high)
-        });
-        Ok(Scored {
-            line: row.line,
-            machine: self.machine(question),
-            collective: prediction.collective,
-            size: row.size,
-            measured,
-            predicted: answer.busbw,
-            algorithm: answer.algorithm,
-            protocol: answer.protocol,
-            error: relative(answer.busbw, target),
-            factor: factor(answer.busbw, target),
-            warned: prediction.diagnostics.iter().map(|diagnostic| diagnostic.code.name).collect(),
-        })
-    }
 }
 
-/// |predicted - measured| / measured.
-fn relative(predicted: Rate, measured: Rate) -> f64 {
-    (predicted.as_gigabytes() - measured.as_gigabytes()).abs() / measured.as_gigabytes()
-}
-
-/// How many times the one is the other, whichever is larger.
-fn factor(predicted: Rate, measured: Rate) -> f64 {
-    let ratio = predicted.as_gigabytes() / measured.as_gigabytes();
-    if ratio < 1.0 { 1.0 / ratio } else { ratio }
+/// The row of `prediction` that answers `ask`.
+fn find(ask: &Ask, prediction: &Prediction) -> Result<Answer, String> {
+    let row = match ask.size {
+        Some(size) => prediction.rows.iter().find(|row| row.bytes == size),
+        // The first of equals: the least message that reaches the peak.
+        None => prediction.rows.iter().rev().max_by_key(|row| row.busbw),
+    };
+    Ok(Answer {
+        machine: machine::describe(&ask.machine),
+        collective: ask.collective,
+        row: row.ok_or("no size was asked")?.clone(),
+        warned: prediction.diagnostics.iter().map(|diagnostic| diagnostic.code.name).collect(),
+    })
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use weft_base::{Bytes, Rate};
 use weft_catalogue::Catalogue;
 
-use super::question::Answers;
-use super::{Kind, Measurement, Scored};
+use super::question::{Answer, Ask, Machines};
+use super::{Kind, Measurement, ReadingError, Scored};
 
 /// A row that could not be scored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,18 +64,45 @@ pub struct Report {
     pub kinds: Vec<KindScore>,
 }
 
+/// A measured value, and what is asked for it.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub file: String,
+    pub group: String,
+    pub line: u64,
+    pub size: Option<Bytes>,
+    pub measured: Option<Rate>,
+    pub reading: Option<ReadingError>,
+    pub ask: Result<Ask, String>,
+}
+
 /// Scores the rows of several files.
 pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Report {
-    let rows: Vec<(&String, &Measurement)> =
-        files.iter().flat_map(|(file, rows)| rows.iter().map(move |row| (file, row))).collect();
-    let measured: Vec<&Measurement> = rows.iter().map(|(_, row)| *row).collect();
-    let (answers, questions) = Answers::of(&measured, catalogue);
-    let mut groups: BTreeMap<(Kind, String, String), GroupScore> = BTreeMap::new();
-    for ((file, row), question) in rows.into_iter().zip(questions) {
-        let (kind, name) = (Kind::of(row.size), row.group());
-        let group = groups.entry((kind, file.clone(), name.clone())).or_insert_with(|| GroupScore {
+    let rows = files.iter().flat_map(|(file, rows)| rows.iter().map(move |row| (file, row)));
+    let cases: Vec<Case> = rows
+        .map(|(file, row)| Case {
             file: file.clone(),
-            group: name,
+            group: row.group(),
+            line: row.line,
+            size: row.size,
+            measured: row.busbw,
+            reading: row.reading.clone(),
+            ask: Ask::of(row, catalogue),
+        })
+        .collect();
+    let asks: Vec<Result<Ask, String>> = cases.iter().map(|case| case.ask.clone()).collect();
+    let answers = Machines::default().answer(&asks, catalogue);
+    report(cases.iter().zip(answers))
+}
+
+/// Groups and kinds of what was answered.
+pub(super) fn report<'c>(answered: impl Iterator<Item = (&'c Case, Result<Answer, String>)>) -> Report {
+    let mut groups: BTreeMap<(Kind, &str, &str), GroupScore> = BTreeMap::new();
+    for (case, answer) in answered {
+        let kind = Kind::of(case.size);
+        let group = groups.entry((kind, &case.file, &case.group)).or_insert_with(|| GroupScore {
+            file: case.file.clone(),
+            group: case.group.clone(),
             kind,
             rows: 0,
             scored: Vec::new(),
@@ -83,9 +111,9 @@ pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Rep
             p90_error: None,
         });
         group.rows += 1;
-        match question.and_then(|question| answers.score(question, row)) {
+        match answer.and_then(|answer| case.score(&answer)) {
             Ok(scored) => group.scored.push(scored),
-            Err(why) => group.skipped.push(Skipped { row: row.line, why }),
+            Err(why) => group.skipped.push(Skipped { row: case.line, why }),
         }
     }
     let mut groups: Vec<GroupScore> = groups.into_values().collect();
@@ -98,6 +126,32 @@ pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Rep
     let kinds =
         kinds.into_iter().map(|kind| kind_score(kind, &groups)).filter(|kind| kind.rows > 0).collect();
     Report { groups, kinds }
+}
+
+impl Case {
+    fn score(&self, answer: &Answer) -> Result<Scored, String> {
+        let measured = self.measured.ok_or("num_gpus is empty, so that no bus bandwidth follows")?;
+        let predicted = answer.row.busbw;
+        let (low, high) =
+            self.reading.as_ref().map_or((measured, measured), |reading| reading.interval(measured));
+        // Within what may have been meant, the prediction is right; beyond, the nearer edge counts.
+        let (predicted_gbps, target_gbps) =
+            (predicted.as_gigabytes(), predicted.clamp(low, high).as_gigabytes());
+        let ratio = predicted_gbps / target_gbps;
+        Ok(Scored {
+            line: self.line,
+            machine: answer.machine.clone(),
+            collective: answer.collective,
+            size: self.size,
+            measured,
+            predicted,
+            algorithm: answer.row.algorithm,
+            protocol: answer.row.protocol,
+            error: (predicted_gbps - target_gbps).abs() / target_gbps,
+            factor: if ratio < 1.0 { 1.0 / ratio } else { ratio },
+            warned: answer.warned.clone(),
+        })
+    }
 }
 
 impl GroupScore {
