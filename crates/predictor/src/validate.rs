@@ -4,6 +4,7 @@
 //! (a peak). Where the source says how well its values could be read, the nearer edge of that interval counts.
 //! Every row of NCCL or RCCL counts: one that cannot be predicted has an infinite error.
 
+mod calibrated;
 mod corpus;
 mod interconnect;
 mod interval;
@@ -17,6 +18,7 @@ mod software;
 use weft_base::{Bytes, Code, Rate};
 use weft_collective::Collective;
 
+pub use calibrated::{CalibratedReport, score_calibrated};
 pub use corpus::{Corpus, Expect, Fault, Run, read_runs, score_runs};
 pub use interval::ReadingError;
 pub use row::{LeftOut, Measurement, Nodes, Rows, read_rows};

@@ -4,7 +4,9 @@ use std::str::FromStr;
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_formats::Evidence;
-use weft_predictor::validate::{Expect, Kind, LeftOut, Measurement, read_rows, read_runs, score, score_runs};
+use weft_predictor::validate::{
+    Expect, Kind, LeftOut, Measurement, read_rows, read_runs, score, score_calibrated, score_runs,
+};
 
 use super::Answer;
 use crate::codes::FILE_UNUSED;
@@ -27,6 +29,9 @@ pub struct Args {
     /// The folder holds outputs of benchmarks of the machines in this table
     #[arg(long, value_name = "TABLE")]
     machines: Option<PathBuf>,
+    /// Fit every third row by ascending size of each machine and collective, and score the others; each third in turn
+    #[arg(long, conflicts_with = "machines")]
+    calibrated: bool,
     /// Only rows of at least this size, and peaks
     #[arg(long, value_name = "SIZE", value_parser = Bytes::from_str)]
     min_size: Option<Bytes>,
@@ -102,14 +107,32 @@ fn published(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
             Diagnostic::error(FILE_UNUSED, message).hint("name the folder of the published measurements");
         return Err(Failure::new(Exit::BadInput, format!("validate against {}", args.folder.display()), why));
     }
-    let scores = score(&files, catalogue);
     let asked = Asked {
-        command: "weft validate ../shared/measured",
+        command: if args.calibrated {
+            "weft validate ../shared/measured --calibrated"
+        } else {
+            "weft validate ../shared/measured"
+        },
         what: "all of NCCL and RCCL",
         min_size: args.min_size,
         kind: args.kind.map(KindName::kind),
         left_out: &left_out,
     };
+    if args.calibrated {
+        let scores = score_calibrated(&files, catalogue);
+        return Ok(match args.format {
+            Format::Json => Answer::plain(json::text(&json::validate::calibrated(&scores))),
+            Format::Csv => Answer::plain(validate::csv_calibrated(&scores)),
+            Format::Markdown => Answer::plain(validate::calibrated_markdown(&scores, &asked)),
+            Format::Text => Answer {
+                text: validate::calibrated_text(&scores, &asked),
+                talk: report::findings(&diagnostics, &texts),
+                plain: false,
+                ..Answer::default()
+            },
+        });
+    }
+    let scores = score(&files, catalogue);
     Ok(match args.format {
         Format::Json => Answer::plain(json::text(&json::validate::document(&scores))),
         Format::Csv => Answer::plain(validate::csv(&scores)),

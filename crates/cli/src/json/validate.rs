@@ -1,7 +1,7 @@
 //! `weft/validate/1`.
 
 use serde::Serialize;
-use weft_predictor::validate::{GroupScore, KindScore, Report, Skipped};
+use weft_predictor::validate::{CalibratedReport, GroupScore, KindScore, Report, Skipped};
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/validate/1";
@@ -54,6 +54,15 @@ pub fn document(report: &Report) -> ValidateJson {
         schema: SCHEMA,
         groups: report.groups.iter().map(group).collect(),
         kinds: report.kinds.iter().map(kind).collect(),
+    }
+}
+
+/// The document of a comparison with calibrations: groups of all three thirds, kinds with the worst of them.
+pub fn calibrated(report: &CalibratedReport) -> ValidateJson {
+    ValidateJson {
+        schema: SCHEMA,
+        groups: report.thirds.iter().flat_map(|third| third.groups.iter().map(group)).collect(),
+        kinds: report.worst.iter().map(kind).collect(),
     }
 }
 

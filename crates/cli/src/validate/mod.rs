@@ -1,5 +1,6 @@
 //! What `weft validate` prints: kinds, groups, the worst rows, and what was not scored.
 
+mod calibrated;
 mod corpus;
 mod csv;
 mod markdown;
@@ -11,8 +12,9 @@ use std::collections::BTreeMap;
 use weft_base::Bytes;
 use weft_predictor::validate::{Kind, LeftOut, Report};
 
+pub use calibrated::{calibrated_markdown, calibrated_text};
 pub use corpus::{corpus_markdown, corpus_text};
-pub use csv::{csv, csv_rows};
+pub use csv::{csv, csv_calibrated, csv_rows};
 pub use markdown::markdown;
 pub use text::text;
 

@@ -179,6 +179,8 @@ fn cases(run: &Run, tables: &[Benchmark], catalogue: &Catalogue) -> Vec<Case> {
             let case = Case {
                 file: run.file.clone(),
                 group: group.clone(),
+                system: run.machine.clone(),
+                collective: collective.to_owned(),
                 line: row.line.into(),
                 size: Some(row.bytes),
                 measured: busbw.or(row.busbw),
@@ -212,5 +214,6 @@ fn ask(run: &Run, table: &Benchmark, machine: Result<&Machine, &String>) -> Resu
         settings: run.settings.clone(),
         access: PeerAccess::AsUsual,
         size: None,
+        calibration: None,
     })
 }

@@ -17,6 +17,8 @@ const USUAL_GPUS: u16 = 8;
 const SMALL_BOARD: u16 = 4;
 /// GPUs behind one PCIe switch where only PCIe is said.
 const PER_SWITCH: u16 = 4;
+/// The switch above those.
+const ROOT: &str = "root";
 /// Ports of the network's switches; they are never what limits.
 const RADIX: u16 = 64;
 
@@ -335,25 +337,33 @@ fn network(nics: u16) -> Network {
     Network::new(design, RADIX)
 }
 
-/// A server of which only the PCI Express generation is said: fours of cards behind switches of one root.
+/// A server of which only the PCI Express generation is said: fours of cards behind switches of one tree.
 fn unnamed(row: &Measurement, ties: &Ties) -> Result<Machine, String> {
     if matches!(row.nodes, Nodes::Several | Nodes::Count(2..)) {
         return Err("gpu is empty, and several hosts are joined".to_owned());
     }
     let generation = ties.pcie.ok_or("gpu is empty")?;
+    // What is sold with such a port, and allows peers.
+    let model = match generation {
+        ..=3 => "v100-pcie-32gb",
+        4 => "a100-pcie-80gb",
+        5 => "h100-pcie-80gb",
+        _ => "b300-sxm",
+    };
     let count = row.gpus.unwrap_or(USUAL_GPUS);
     let link = Some(format!("pcie{generation}"));
-    let branches = (0..count.div_ceil(PER_SWITCH)).map(|switch| Branch {
-        switch: Some("any".to_owned()),
-        host_bridge: switch,
-        link: link.clone(),
-        device_link: link.clone(),
-        gpus: (switch * PER_SWITCH..count.min((switch + 1) * PER_SWITCH)).collect(),
-        ..Branch::default()
+    let switch =
+        Branch { switch: Some("any".to_owned()), link: link.clone(), device_link: link, ..Branch::default() };
+    let leaves = (0..count.div_ceil(PER_SWITCH)).map(|leaf| Branch {
+        under: (count > PER_SWITCH).then(|| ROOT.to_owned()),
+        gpus: (leaf * PER_SWITCH..count.min((leaf + 1) * PER_SWITCH)).collect(),
+        ..switch.clone()
     });
+    let root = (count > PER_SWITCH).then(|| Branch { name: Some(ROOT.to_owned()), ..switch.clone() });
+    let branches = root.into_iter().chain(leaves);
     Ok(Machine {
         name: row.system.clone(),
-        gpus: vec![GpuGroup { model: None, count }],
+        gpus: vec![GpuGroup { model: Some(model.to_owned()), count }],
         pcie: branches.collect(),
         ..Machine::default()
     })

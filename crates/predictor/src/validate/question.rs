@@ -1,11 +1,12 @@
 //! Rows that one prediction answers are asked together: a machine is built and searched once.
 
-use weft_base::Bytes;
+use weft_base::{Bytes, Rate};
 use weft_catalogue::{Catalogue, Machine};
 use weft_collective::Collective;
 use weft_topology::Topology;
 
 use super::{Measurement, machine};
+use crate::calibrate::Calibration;
 use crate::{PeerAccess, Prediction, Request, Row, Settings, default_sizes, predict};
 
 /// The largest size to which a peak is compared.
@@ -20,6 +21,7 @@ pub(super) struct Ask {
     pub access: PeerAccess,
     /// `None` for a peak.
     pub size: Option<Bytes>,
+    pub calibration: Option<Calibration>,
 }
 
 /// What is predicted of one row.
@@ -44,6 +46,7 @@ impl Ask {
             settings: row.software.settings(&row.algorithm, row.unmarked_by_sharp)?,
             access: if row.says("P2P") { PeerAccess::Everywhere } else { PeerAccess::AsUsual },
             size: row.size,
+            calibration: None,
         })
     }
 }
@@ -55,6 +58,7 @@ struct Question {
     collective: Collective,
     settings: Settings,
     access: PeerAccess,
+    calibration: Option<Calibration>,
 }
 
 /// Machines, each built once.
@@ -111,6 +115,7 @@ impl Machines {
             collective: ask.collective,
             settings: ask.settings.clone(),
             access: ask.access.clone(),
+            calibration: ask.calibration.clone(),
         };
         let known = questions.iter().position(|(other, _)| *other == question);
         let index = known.unwrap_or_else(|| {
@@ -138,6 +143,7 @@ impl Machines {
         request.sizes = sizes;
         request.settings = question.settings.clone();
         request.access = question.access.clone();
+        request.calibration.clone_from(&question.calibration);
         predict(topology, catalogue, &request).map_err(|error| error.to_string())
     }
 }
@@ -155,4 +161,11 @@ fn find(ask: &Ask, prediction: &Prediction) -> Result<Answer, String> {
         row: row.ok_or("no size was asked")?.clone(),
         warned: prediction.diagnostics.iter().map(|diagnostic| diagnostic.code.name).collect(),
     })
+}
+
+impl Answer {
+    /// What a bus bandwidth of this row is as a time, in microseconds.
+    pub fn time_us(&self, busbw: Rate) -> f64 {
+        self.row.time.as_microseconds() * self.row.busbw.as_gigabytes() / busbw.as_gigabytes()
+    }
 }

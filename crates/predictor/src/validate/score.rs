@@ -69,6 +69,8 @@ pub struct Report {
 pub(super) struct Case {
     pub file: String,
     pub group: String,
+    pub system: String,
+    pub collective: String,
     pub line: u64,
     pub size: Option<Bytes>,
     pub measured: Option<Rate>,
@@ -78,21 +80,27 @@ pub(super) struct Case {
 
 /// Scores the rows of several files.
 pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Report {
-    let rows = files.iter().flat_map(|(file, rows)| rows.iter().map(move |row| (file, row)));
-    let cases: Vec<Case> = rows
-        .map(|(file, row)| Case {
-            file: file.clone(),
-            group: row.group(),
-            line: row.line,
-            size: row.size,
-            measured: row.busbw,
-            reading: row.reading.clone(),
-            ask: Ask::of(row, catalogue),
-        })
-        .collect();
+    let cases = cases(files, catalogue);
     let asks: Vec<Result<Ask, String>> = cases.iter().map(|case| case.ask.clone()).collect();
     let answers = Machines::default().answer(&asks, catalogue);
     report(cases.iter().zip(answers))
+}
+
+/// What is asked for each row, in the order of the files.
+pub(super) fn cases(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Vec<Case> {
+    let rows = files.iter().flat_map(|(file, rows)| rows.iter().map(move |row| (file, row)));
+    rows.map(|(file, row)| Case {
+        file: file.clone(),
+        group: row.group(),
+        system: row.system.clone(),
+        collective: row.collective_name.clone(),
+        line: row.line,
+        size: row.size,
+        measured: row.busbw,
+        reading: row.reading.clone(),
+        ask: Ask::of(row, catalogue),
+    })
+    .collect()
 }
 
 /// Groups and kinds of what was answered.
@@ -129,6 +137,11 @@ pub(super) fn report<'c>(answered: impl Iterator<Item = (&'c Case, Result<Answer
 }
 
 impl Case {
+    /// What is calibrated as one: a system of a file.
+    pub fn machine(&self) -> (&str, &str) {
+        (&self.file, &self.system)
+    }
+
     fn score(&self, answer: &Answer) -> Result<Scored, String> {
         let measured = self.measured.ok_or("num_gpus is empty, so that no bus bandwidth follows")?;
         let predicted = answer.row.busbw;

@@ -31,7 +31,8 @@ fn one_server() {
         ("H100,2,1,NVLink bridge,", "2 h100-pcie-80gb @ nvlink-bridge"),
         ("A100 (NV12 pairs),3,1,NVLink3 pair + PCIe4 within NUMA node,", "3 a100-pcie-80gb @ nvlink-bridge"),
         ("A100,4,1,PCIe Gen4,", "4 a100-pcie-80gb @ pcie"),
-        (",,1,PCIe4,", "8 unknown GPUs @ pcie"),
+        (",,1,PCIe4,", "8 a100-pcie-80gb @ pcie"),
+        (",8,1,PCIe Gen6,", "8 b300-sxm @ pcie"),
         ("H100 class (not stated),8,1,NVLink4,", "8 h100-sxm5-80gb @ nvswitch3(4)"),
     ] {
         assert_eq!(machine(columns), machine_is, "{columns}");

@@ -1,0 +1,154 @@
+//! How well a machine is predicted once a third of its rows was measured: fitted to every third row by ascending
+//! size of each machine and collective, scored on the others, for each of the three thirds.
+
+use std::collections::BTreeMap;
+
+use weft_catalogue::Catalogue;
+
+use super::question::{Answer, Ask, Machines};
+use super::score::{Case, KindScore, Report, cases, report};
+use super::{Kind, Measurement};
+use crate::calibrate::{Calibration, Observation, Regime, fit};
+
+/// Scores of rows that the calibration had not seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalibratedReport {
+    /// One for each third that was fitted to.
+    pub thirds: Vec<Report>,
+    /// Of each kind the worst of the three.
+    pub worst: Vec<KindScore>,
+}
+
+const THIRDS: usize = 3;
+
+/// Scores the rows of several files, each third of a machine's rows calibrating the others in turn.
+pub fn score_calibrated(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> CalibratedReport {
+    let cases = cases(files, catalogue);
+    let mut machines = Machines::default();
+    let asks: Vec<Result<Ask, String>> = cases.iter().map(|case| case.ask.clone()).collect();
+    let answers = machines.answer(&asks, catalogue);
+    let third = thirds(&cases);
+    let mut reports = Vec::new();
+    for chosen in 0..THIRDS {
+        let seen = (0..cases.len()).filter(|index| third[*index] == chosen);
+        let calibrations = calibrations(seen.map(|index| (&cases[index], &answers[index])), catalogue);
+        let unseen: Vec<usize> = (0..cases.len()).filter(|index| third[*index] != chosen).collect();
+        let asks: Vec<Result<Ask, String>> = unseen
+            .iter()
+            .map(|index| {
+                let calibration = calibrations.get(&cases[*index].machine()).cloned();
+                asks[*index].clone().map(|ask| Ask { calibration, ..ask })
+            })
+            .collect();
+        let answers = machines.answer(&asks, catalogue);
+        reports.push(report(unseen.iter().map(|index| &cases[*index]).zip(answers)));
+    }
+    let kinds = [Kind::Bandwidth, Kind::Between, Kind::Latency];
+    let worst = kinds.into_iter().filter_map(|kind| worst(kind, &reports)).collect();
+    CalibratedReport { thirds: reports, worst }
+}
+
+/// By ascending size of each machine and collective, in turn; peaks come last.
+fn thirds(cases: &[Case]) -> Vec<usize> {
+    let mut rows: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (index, case) in cases.iter().enumerate() {
+        rows.entry((case.machine(), &case.collective)).or_default().push(index);
+    }
+    let mut third = vec![0; cases.len()];
+    for mut rows in rows.into_values() {
+        rows.sort_by_key(|index| (cases[*index].size.is_none(), cases[*index].size, cases[*index].line));
+        for (place, index) in rows.into_iter().enumerate() {
+            third[index] = place % THIRDS;
+        }
+    }
+    third
+}
+
+/// A calibration of each machine of which something was measured and predicted.
+fn calibrations<'c>(
+    rows: impl Iterator<Item = (&'c Case, &'c Result<Answer, String>)>,
+    catalogue: &Catalogue,
+) -> BTreeMap<(&'c str, &'c str), Calibration> {
+    let mut observations: BTreeMap<(&str, &str), Vec<Observation>> = BTreeMap::new();
+    for (case, answer) in rows {
+        let Some((measured, answer)) = case.measured.zip(answer.as_ref().ok()) else { continue };
+        observations.entry(case.machine()).or_default().push(Observation {
+            regime: Regime {
+                collective: answer.collective,
+                algorithm: answer.row.algorithm,
+                protocol: answer.row.protocol,
+            },
+            parts: answer.row.parts,
+            measured_us: answer.time_us(measured),
+        });
+    }
+    let fitted = |(machine, rows): (_, Vec<Observation>)| Some((machine, fit(&rows, &[], catalogue).ok()?));
+    observations.into_iter().filter_map(fitted).collect()
+}
+
+fn worst(kind: Kind, reports: &[Report]) -> Option<KindScore> {
+    let scores = || reports.iter().flat_map(|report| &report.kinds).filter(|score| score.kind == kind);
+    // What is not reached is worst of all.
+    let most = |of: fn(&KindScore) -> Option<f64>| {
+        let values: Option<Vec<f64>> = scores().map(of).collect();
+        values.and_then(|values| values.into_iter().reduce(f64::max))
+    };
+    Some(KindScore {
+        kind,
+        rows: scores().map(|score| score.rows).max()?,
+        scored: scores().map(|score| score.scored).min()?,
+        median_error: most(|score| score.median_error),
+        p90_error: most(|score| score.p90_error),
+        p90_factor: most(|score| score.p90_factor),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{score_calibrated, thirds};
+    use crate::validate::read_rows;
+    use crate::validate::score::{cases, score};
+    use weft_catalogue::Catalogue;
+
+    /// A server that is a quarter slower than predicted at every size.
+    fn slow_server() -> Vec<(String, Vec<crate::validate::Measurement>)> {
+        let header = "system,gpu,num_gpus,num_nodes,intra_link,collective,size_bytes,busbw_GBps,source";
+        let rows = |busbw: &dyn Fn(usize) -> f64| {
+            let line = |power: usize| {
+                format!("A,A100 SXM,8,1,NVLink3,all_reduce,{},{},book\n", 1u64 << power, busbw(power))
+            };
+            format!("{header}\n{}", (10..34).map(line).collect::<String>())
+        };
+        let asked = read_rows("x.csv", &rows(&|_| 1.0)).0.rows;
+        let report = score(&[("x.csv".to_owned(), asked)], Catalogue::embedded());
+        let mut predicted: Vec<_> = report
+            .groups
+            .iter()
+            .flat_map(|group| &group.scored)
+            .map(|row| (row.line, row.predicted.as_gigabytes()))
+            .collect();
+        predicted.sort_by_key(|(line, _)| *line);
+        let slow = rows(&|power| 0.75 * predicted[power - 10].1);
+        vec![("x.csv".to_owned(), read_rows("x.csv", &slow).0.rows)]
+    }
+
+    #[test]
+    fn a_third_of_the_rows_tells_what_the_others_do() {
+        let files = slow_server();
+        let catalogue = Catalogue::embedded();
+        let third = thirds(&cases(&files, catalogue));
+        assert_eq!(third[..6], [0, 1, 2, 0, 1, 2]);
+        // Uncalibrated every row is a third too fast: 1 / 0.75.
+        for kind in score(&files, catalogue).kinds {
+            assert!((kind.median_error.unwrap() - 1.0 / 3.0).abs() < 0.01, "{kind:?}");
+        }
+        let calibrated = score_calibrated(&files, catalogue);
+        assert_eq!(calibrated.thirds.len(), 3);
+        for report in &calibrated.thirds {
+            assert_eq!(report.kinds.iter().map(|kind| kind.rows).sum::<usize>(), 16);
+        }
+        for kind in &calibrated.worst {
+            assert!(kind.median_error.unwrap() < 0.05, "{kind:?}");
+        }
+    }
+}
