@@ -6,6 +6,7 @@
 
 mod calibrated;
 mod corpus;
+mod coverage;
 mod interconnect;
 mod interval;
 mod machine;
@@ -80,6 +81,14 @@ pub struct Scored {
     pub measured: Rate,
     /// What is predicted.
     pub predicted: Rate,
+    /// The least that is expected of nine in ten measurements.
+    pub low: Rate,
+    /// The most that is expected of them.
+    pub high: Rate,
+    /// How far the measured value is from the predicted one, in half-widths of that interval by logarithms.
+    pub distance_factor: f64,
+    /// The interval's end over its begin.
+    pub width_factor: f64,
     /// What NCCL is taken to choose.
     pub algorithm: Algorithm,
     /// What NCCL is taken to choose.

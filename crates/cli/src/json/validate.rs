@@ -24,8 +24,10 @@ struct GroupJson {
     skipped: Vec<SkippedJson>,
     median_error: Option<f64>,
     p90_error: Option<f64>,
-    /// Null until predictions carry error bars.
+    /// Share of the predicted rows within their 90 % intervals.
     coverage: Option<f64>,
+    /// The same where intervals are as wide as all other groups of the kind want them.
+    coverage_left_out: Option<f64>,
     median_high_over_low: Option<f64>,
 }
 
@@ -46,6 +48,7 @@ struct KindJson {
     /// Of predicted over measured or its inverse, whichever is larger.
     p90_factor: Option<f64>,
     coverage: Option<f64>,
+    median_high_over_low: Option<f64>,
 }
 
 /// The document of a comparison.
@@ -77,8 +80,9 @@ fn group(group: &GroupScore) -> GroupJson {
         skipped: group.skipped.iter().map(skipped).collect(),
         median_error: group.median_error,
         p90_error: group.p90_error,
-        coverage: None,
-        median_high_over_low: None,
+        coverage: group.covered_share,
+        coverage_left_out: group.left_out_share,
+        median_high_over_low: group.median_width_factor,
     }
 }
 
@@ -90,6 +94,7 @@ fn kind(kind: &KindScore) -> KindJson {
         median_error: kind.median_error,
         p90_error: kind.p90_error,
         p90_factor: kind.p90_factor,
-        coverage: None,
+        coverage: kind.covered_share,
+        median_high_over_low: kind.median_width_factor,
     }
 }

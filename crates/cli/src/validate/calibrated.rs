@@ -25,6 +25,8 @@ pub fn calibrated_text(report: &CalibratedReport, asked: &Asked<'_>) -> String {
             Cell::number("median error").tone(Tone::Faint),
             Cell::number("90th percentile").tone(Tone::Faint),
             Cell::number("90th of the factor").tone(Tone::Faint),
+            Cell::number("held by 90 %").tone(Tone::Faint),
+            Cell::number("high/low").tone(Tone::Faint),
         ]);
         for kind in kinds {
             table.row([
@@ -34,6 +36,8 @@ pub fn calibrated_text(report: &CalibratedReport, asked: &Asked<'_>) -> String {
                 Cell::number(optional(kind.median_error)).tone(Tone::Heading),
                 Cell::number(optional(kind.p90_error)),
                 Cell::number(times(kind.p90_factor)),
+                Cell::number(optional(kind.covered_share)),
+                Cell::number(times(kind.median_width_factor)),
             ]);
         }
         sections.push(format!("{}\n{}", heading(name), table.lines()));
@@ -45,8 +49,8 @@ pub fn calibrated_text(report: &CalibratedReport, asked: &Asked<'_>) -> String {
 pub fn calibrated_markdown(report: &CalibratedReport, asked: &Asked<'_>) -> String {
     let mut page = format!(
         "\n## After a calibration\n\nWritten by `{} --format markdown`; do not edit. Rows: {}, {HOW}.\n\n\
-         | fitted to | kind | rows | predicted | median error | 90th percentile | 90th of the factor |\n\
-         |---|---|---:|---:|---:|---:|---:|\n",
+         | fitted to | kind | rows | predicted | median error | 90th percentile | 90th of the factor | held by 90 % | \
+         high/low |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
         asked.command(),
         asked.rows(),
     );
@@ -54,8 +58,10 @@ pub fn calibrated_markdown(report: &CalibratedReport, asked: &Asked<'_>) -> Stri
         for kind in kinds {
             let (median, p90) = (optional(kind.median_error), optional(kind.p90_error));
             let (rows, scored, factor) = (kind.rows, kind.scored, times(kind.p90_factor));
+            let (held, width) = (optional(kind.covered_share), times(kind.median_width_factor));
             let kind = kind.kind.name();
-            let _ = writeln!(page, "| {name} | {kind} | {rows} | {scored} | {median} | {p90} | {factor} |");
+            let _ = write!(page, "| {name} | {kind} | {rows} | {scored} | {median} | {p90} | {factor} | ");
+            let _ = writeln!(page, "{held} | {width} |");
         }
     }
     page

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use weft_predictor::validate::{CalibratedReport, GroupScore, Report, Scored};
 
-const HEADER: &str = "file,line,group,kind,machine,collective,bytes,measured_gbps,predicted_gbps,algorithm,protocol,\
+const HEADER: &str = "file,line,group,kind,machine,collective,bytes,measured_gbps,predicted_gbps,low_gbps,high_gbps,algorithm,protocol,\
     error,factor,warned,reason,fitted_to\n";
 
 /// All rows in the order of the files; `reason` says why there is no prediction. Rates are GB/s of busbw.
@@ -33,7 +33,7 @@ fn rows(report: &Report, fitted_to: &str) -> String {
         for row in &group.skipped {
             let (file, name, kind) = (quoted(&group.file), quoted(&group.group), group.kind.name());
             let line =
-                format!("{file},{},{name},{kind},,,,,,,,,,,{},{fitted_to}\n", row.row, quoted(&row.why));
+                format!("{file},{},{name},{kind},,,,,,,,,,,,,{},{fitted_to}\n", row.row, quoted(&row.why));
             lines.push(((&group.file, row.row), line));
         }
     }
@@ -46,7 +46,9 @@ fn scored(group: &GroupScore, row: &Scored, fitted_to: &str) -> String {
     let size = row.size.map_or_else(String::new, |size| size.get().to_string());
     let _ = write!(text, "{},{},{},{size},", group.kind.name(), quoted(&row.machine), row.collective.name());
     let (measured, predicted) = (row.measured.as_gigabytes(), row.predicted.as_gigabytes());
-    let _ = write!(text, "{measured},{predicted},{},{},", row.algorithm.name(), row.protocol.name());
+    let (low, high) = (row.low.as_gigabytes(), row.high.as_gigabytes());
+    let (algorithm, protocol) = (row.algorithm.name(), row.protocol.name());
+    let _ = write!(text, "{measured},{predicted},{low},{high},{algorithm},{protocol},");
     let _ = writeln!(text, "{:.4},{:.4},{},,{fitted_to}", row.error, row.factor, row.warned.join(" "));
     text
 }

@@ -15,7 +15,9 @@ pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
         "Written by `{} --format markdown`; do not edit. Rows: {}. A row without a \
          size is a peak, compared with the best predicted busbw up to 16 GiB; one that could be read to some error \
          only is compared with the nearer end of it. Every group (system, collective, section of the source) weighs the \
-         same within its kind, and a row without a prediction is infinitely wrong.\n\n**{}.**\n",
+         same within its kind, and a row without a prediction is infinitely wrong. *Held by 90 %* is the share of measured \
+         values within the interval that is to hold nine tenths of them, *left out* the same with intervals as wide as \
+         all other groups of the kind want them.\n\n**{}.**\n",
         asked.command(),
         asked.rows(),
         measures.sentence(report)
@@ -29,24 +31,33 @@ pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
 }
 
 pub(super) fn kinds(text: &mut String, report: &Report) {
-    text.push_str("| kind | rows | predicted | median error | 90th percentile | 90th of the factor |\n");
-    text.push_str("|---|---:|---:|---:|---:|---:|\n");
+    text.push_str(
+        "| kind | rows | predicted | median error | 90th percentile | 90th of the factor | held by 90 % | high/low |\n",
+    );
+    text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|\n");
     for kind in &report.kinds {
         let (name, rows, scored) = (kind.kind.name(), kind.rows, kind.scored);
         let (median, p90) = (optional(kind.median_error), optional(kind.p90_error));
-        let factor = times(kind.p90_factor);
-        let _ = writeln!(text, "| {name} | {rows} | {scored} | {median} | {p90} | {factor} |");
+        let (factor, held) = (times(kind.p90_factor), optional(kind.covered_share));
+        let width = times(kind.median_width_factor);
+        let _ =
+            writeln!(text, "| {name} | {rows} | {scored} | {median} | {p90} | {factor} | {held} | {width} |");
     }
 }
 
 pub(super) fn groups(text: &mut String, report: &Report) {
-    text.push_str("\n| file | group | kind | rows | median error | 90th percentile |\n");
-    text.push_str("|---|---|---|---:|---:|---:|\n");
+    text.push_str(
+        "\n| file | group | kind | rows | median error | 90th percentile | held by 90 % | left out |\n",
+    );
+    text.push_str("|---|---|---|---:|---:|---:|---:|---:|\n");
     for group in &report.groups {
         let (median, p90) = (optional(group.median_error), optional(group.p90_error));
         let (file, name) = (stem(&group.file), cell(&group.group));
         let kind = group.kind.name();
-        let _ = writeln!(text, "| {file} | {name} | {kind} | {} | {median} | {p90} |", group.rows);
+        let (held, left_out) = (optional(group.covered_share), optional(group.left_out_share));
+        let rows = group.rows;
+        let _ =
+            writeln!(text, "| {file} | {name} | {kind} | {rows} | {median} | {p90} | {held} | {left_out} |");
     }
 }
 

@@ -31,7 +31,16 @@ pub fn text(report: &Report, asked: &Asked<'_>) -> String {
 
 pub(super) fn kinds(report: &Report) -> String {
     let mut table = Table::default();
-    let titles = ["kind", "rows", "predicted", "median error", "90th percentile", "90th of the factor"];
+    let titles = [
+        "kind",
+        "rows",
+        "predicted",
+        "median error",
+        "90th percentile",
+        "90th of the factor",
+        "held by 90 %",
+        "high/low",
+    ];
     table.row(titles.into_iter().enumerate().map(|(index, title)| titled(index == 0, title)));
     for kind in &report.kinds {
         table.row([
@@ -41,6 +50,8 @@ pub(super) fn kinds(report: &Report) -> String {
             Cell::number(optional(kind.median_error)).tone(Tone::Heading),
             Cell::number(optional(kind.p90_error)),
             Cell::number(times(kind.p90_factor)),
+            Cell::number(optional(kind.covered_share)),
+            Cell::number(times(kind.median_width_factor)),
         ]);
     }
     table.lines()
@@ -52,8 +63,8 @@ fn titled(left: bool, title: &str) -> Cell {
 
 pub(super) fn groups(report: &Report) -> String {
     let mut table = Table::default();
-    let titles = ["kind", "rows", "median", "90th", "group"];
-    let left = |index: usize| index == 0 || index == 4;
+    let titles = ["kind", "rows", "median", "90th", "held", "left out", "group"];
+    let left = |index: usize| index == 0 || index == 6;
     table.row(titles.into_iter().enumerate().map(|(index, title)| titled(left(index), title)));
     for group in &report.groups {
         table.row([
@@ -61,6 +72,8 @@ pub(super) fn groups(report: &Report) -> String {
             Cell::number(group.rows.to_string()),
             Cell::number(optional(group.median_error)),
             Cell::number(optional(group.p90_error)),
+            Cell::number(optional(group.covered_share)),
+            Cell::number(optional(group.left_out_share)),
             Cell::new(short(&group.group)),
         ]);
     }

@@ -100,6 +100,8 @@ fn worst(kind: Kind, reports: &[Report]) -> Option<KindScore> {
         median_error: most(|score| score.median_error),
         p90_error: most(|score| score.p90_error),
         p90_factor: most(|score| score.p90_factor),
+        covered_share: scores().filter_map(|score| score.covered_share).reduce(f64::min),
+        median_width_factor: most(|score| score.median_width_factor),
     })
 }
 

@@ -11,7 +11,7 @@ use weft_formats::Benchmark;
 use super::question::{Answer, Ask, Machines};
 use super::score::{Case, report};
 use super::{NOT_A_NUMBER, Report};
-use crate::{PeerAccess, Settings};
+use crate::{Launch, PeerAccess, Settings};
 
 /// What is known of a run beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,6 +195,13 @@ fn cases(run: &Run, tables: &[Benchmark], catalogue: &Catalogue) -> Vec<Case> {
     rows.into_values().collect()
 }
 
+/// A thread of nccl-tests starts the kernels of its GPUs one after the other, and has `nGpus` of them.
+fn launch(table: &Benchmark) -> Option<Launch> {
+    let (_, gpus) = table.parameters.iter().find(|(name, _)| name == "nGpus")?;
+    let gpus: u16 = gpus.parse().ok()?;
+    Some(if gpus > 1 { Launch::OneProcess } else { Launch::ProcessPerGpu })
+}
+
 fn ranks(machine: &Machine) -> usize {
     let per_host: usize = machine.gpus.iter().map(|group| usize::from(group.count)).sum();
     per_host * machine.host.count.max(1) as usize
@@ -215,5 +222,6 @@ fn ask(run: &Run, table: &Benchmark, machine: Result<&Machine, &String>) -> Resu
         access: PeerAccess::AsUsual,
         size: None,
         calibration: None,
+        launch: launch(table),
     })
 }

@@ -1,13 +1,13 @@
 //! Rows that one prediction answers are asked together: a machine is built and searched once.
 
-use weft_base::{Bytes, Rate};
+use weft_base::{Bytes, Rate, Span};
 use weft_catalogue::{Catalogue, Machine};
 use weft_collective::Collective;
 use weft_topology::Topology;
 
 use super::{Measurement, machine};
 use crate::calibrate::Calibration;
-use crate::{PeerAccess, Prediction, Request, Row, Settings, default_sizes, predict};
+use crate::{Launch, PeerAccess, Prediction, Request, Row, Settings, default_sizes, predict};
 
 /// The largest size to which a peak is compared.
 const PEAK_SIZE_MAX: u64 = 16 << 30;
@@ -22,6 +22,7 @@ pub(super) struct Ask {
     /// `None` for a peak.
     pub size: Option<Bytes>,
     pub calibration: Option<Calibration>,
+    pub launch: Option<Launch>,
 }
 
 /// What is predicted of one row.
@@ -47,6 +48,7 @@ impl Ask {
             access: if row.says("P2P") { PeerAccess::Everywhere } else { PeerAccess::AsUsual },
             size: row.size,
             calibration: None,
+            launch: row.software.launch,
         })
     }
 }
@@ -59,6 +61,7 @@ struct Question {
     settings: Settings,
     access: PeerAccess,
     calibration: Option<Calibration>,
+    launch: Option<Launch>,
 }
 
 /// Machines, each built once.
@@ -116,6 +119,7 @@ impl Machines {
             settings: ask.settings.clone(),
             access: ask.access.clone(),
             calibration: ask.calibration.clone(),
+            launch: ask.launch,
         };
         let known = questions.iter().position(|(other, _)| *other == question);
         let index = known.unwrap_or_else(|| {
@@ -144,6 +148,7 @@ impl Machines {
         request.settings = question.settings.clone();
         request.access = question.access.clone();
         request.calibration.clone_from(&question.calibration);
+        request.launch = question.launch;
         predict(topology, catalogue, &request).map_err(|error| error.to_string())
     }
 }
@@ -167,5 +172,14 @@ impl Answer {
     /// What a bus bandwidth of this row is as a time, in microseconds.
     pub fn time_us(&self, busbw: Rate) -> f64 {
         self.row.time.as_microseconds() * self.row.busbw.as_gigabytes() / busbw.as_gigabytes()
+    }
+
+    /// The interval of bus bandwidth that follows from that of the time.
+    pub fn interval(&self) -> (Rate, Rate) {
+        let at = |time: Span| {
+            let share = self.row.time.as_microseconds() / time.as_microseconds();
+            Rate::from_gigabytes(self.row.busbw.as_gigabytes() * share)
+        };
+        (at(self.row.high), at(self.row.low))
     }
 }

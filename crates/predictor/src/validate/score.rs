@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weft_base::{Bytes, Rate};
 use weft_catalogue::Catalogue;
 
+use super::coverage::{self, Place};
 use super::question::{Answer, Ask, Machines};
 use super::{Kind, Measurement, ReadingError, Scored};
 
@@ -36,6 +37,12 @@ pub struct GroupScore {
     pub median_error: Option<f64>,
     /// 90th percentile of them.
     pub p90_error: Option<f64>,
+    /// Share of the predicted rows within their 90 % intervals.
+    pub covered_share: Option<f64>,
+    /// The same where intervals are as wide as all other groups of the kind want them.
+    pub left_out_share: Option<f64>,
+    /// Median of the intervals' ends over their begins.
+    pub median_width_factor: Option<f64>,
 }
 
 /// All groups of one kind.
@@ -53,6 +60,10 @@ pub struct KindScore {
     pub p90_error: Option<f64>,
     /// The same of the factor between predicted and measured, whichever is larger.
     pub p90_factor: Option<f64>,
+    /// Share of the predicted rows within their 90 % intervals, every group weighing the same.
+    pub covered_share: Option<f64>,
+    /// Median of the intervals' ends over their begins, every group weighing the same.
+    pub median_width_factor: Option<f64>,
 }
 
 /// The whole comparison.
@@ -117,6 +128,9 @@ pub(super) fn report<'c>(answered: impl Iterator<Item = (&'c Case, Result<Answer
             skipped: Vec::new(),
             median_error: None,
             p90_error: None,
+            covered_share: None,
+            left_out_share: None,
+            median_width_factor: None,
         });
         group.rows += 1;
         match answer.and_then(|answer| case.score(&answer)) {
@@ -129,6 +143,14 @@ pub(super) fn report<'c>(answered: impl Iterator<Item = (&'c Case, Result<Answer
         let errors: Vec<(f64, f64)> = group.weighted(|row| row.error).collect();
         group.median_error = quantile(&errors, 0.5);
         group.p90_error = quantile(&errors, 0.9);
+        group.covered_share = coverage::held(group.scored.iter(), 1.0);
+        let widths: Vec<(f64, f64)> = group.scored.iter().map(|row| (row.width_factor, 1.0)).collect();
+        group.median_width_factor = quantile(&widths, 0.5);
+    }
+    for index in 0..groups.len() {
+        let widened = coverage::widened_by_others(&groups, groups[index].kind, index);
+        let held = widened.and_then(|widened| coverage::held(groups[index].scored.iter(), widened));
+        groups[index].left_out_share = held;
     }
     let kinds = [Kind::Bandwidth, Kind::Between, Kind::Latency];
     let kinds =
@@ -151,6 +173,8 @@ impl Case {
         let (predicted_gbps, target_gbps) =
             (predicted.as_gigabytes(), predicted.clamp(low, high).as_gigabytes());
         let ratio = predicted_gbps / target_gbps;
+        let (slowest, quickest) = answer.interval();
+        let place = Place::of(predicted, slowest, quickest, (low, high));
         Ok(Scored {
             line: self.line,
             machine: answer.machine.clone(),
@@ -158,6 +182,10 @@ impl Case {
             size: self.size,
             measured,
             predicted,
+            low: slowest,
+            high: quickest,
+            distance_factor: place.distance_factor,
+            width_factor: place.width_factor,
             algorithm: answer.row.algorithm,
             protocol: answer.row.protocol,
             error: (predicted_gbps - target_gbps).abs() / target_gbps,
@@ -177,10 +205,20 @@ impl GroupScore {
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
 fn kind_score(kind: Kind, groups: &[GroupScore]) -> KindScore {
     let of_kind = || groups.iter().filter(|group| group.kind == kind);
     let errors: Vec<(f64, f64)> = of_kind().flat_map(|group| group.weighted(|row| row.error)).collect();
     let factors: Vec<(f64, f64)> = of_kind().flat_map(|group| group.weighted(|row| row.factor)).collect();
+    // Rows without a prediction have no interval.
+    let predicted = |of: fn(&Scored) -> f64| -> Vec<(f64, f64)> {
+        let rows = of_kind()
+            .flat_map(|group| group.scored.iter().map(move |row| (of(row), 1.0 / group.scored.len() as f64)));
+        rows.collect()
+    };
+    let inside = predicted(|row| if row.distance_factor <= 1.0 + 1e-9 { 1.0 } else { 0.0 });
+    let all: f64 = inside.iter().map(|(_, weight)| weight).sum();
+    let held: f64 = inside.iter().map(|(value, weight)| value * weight).sum();
     KindScore {
         kind,
         rows: of_kind().map(|group| group.rows).sum(),
@@ -188,11 +226,13 @@ fn kind_score(kind: Kind, groups: &[GroupScore]) -> KindScore {
         median_error: quantile(&errors, 0.5),
         p90_error: quantile(&errors, 0.9),
         p90_factor: quantile(&factors, 0.9),
+        covered_share: (all > 0.0).then(|| held / all),
+        median_width_factor: quantile(&predicted(|row| row.width_factor), 0.5),
     }
 }
 
 /// The least value at which the weights up to it reach `share` of all; `None` of nothing, and of infinity.
-fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
+pub(super) fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
     let mut sorted = weighted.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = sorted.iter().map(|(_, weight)| weight).sum();

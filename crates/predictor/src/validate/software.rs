@@ -1,5 +1,6 @@
 //! What ran: the library with its version, and what was forced, as a published row words them.
 
+use crate::Launch;
 use crate::settings::{Library, Settings, Version};
 
 /// Libraries that are neither NCCL nor RCCL, as rows call them, and how they are called in a reason.
@@ -22,6 +23,8 @@ pub struct Software {
     pub is_rccl: bool,
     /// `2.18.5`; `2` where only the first number is known.
     pub version: Option<String>,
+    /// Who starts the kernels, where the row tells it.
+    pub launch: Option<Launch>,
 }
 
 impl Software {
@@ -34,7 +37,7 @@ impl Software {
         }
         let is_rccl = software.contains("rccl");
         let library = if is_rccl { "rccl" } else { "nccl" };
-        Ok(Self { is_rccl, version: version(&software, library) })
+        Ok(Self { is_rccl, version: version(&software, library), launch: launch(&software) })
     }
 
     /// The settings of a run with this library whose row says `algorithm`; with SHARP off where `without_sharp`.
@@ -58,6 +61,18 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 fn other(word: &str) -> Option<&'static str> {
     OTHERS.iter().find(|(known, _)| *known == word).map(|(_, name)| *name)
+}
+
+/// A script runs under a framework; nccl-tests say with `-g` how many GPUs a process has.
+fn launch(text: &str) -> Option<Launch> {
+    let words: Vec<&str> = text.split([' ', ',', ';']).collect();
+    let is_script = |word: &&str| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "py");
+    if words.iter().any(|word| is_script(word) || *word == "torch") {
+        return Some(Launch::Framework);
+    }
+    let at = words.iter().position(|word| *word == "-g")?;
+    let gpus: u16 = words.get(at + 1)?.parse().ok()?;
+    Some(if gpus > 1 { Launch::OneProcess } else { Launch::ProcessPerGpu })
 }
 
 /// The number behind the library's name: `2.18.5` of `nccl 2.18.5, cuda 12.5`; none of `nccl-tests -n 50`.
@@ -96,7 +111,7 @@ pub(super) fn variables(algorithm: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Software, variables};
+    use super::{Launch, Software, variables};
 
     fn version(software: &str) -> Option<String> {
         Software::read(software, "").unwrap().version
@@ -112,6 +127,15 @@ mod tests {
         assert_eq!(version(""), None);
         let rccl = Software::read("rccl-tests, RCCL 2.22.3, ROCm 6.4", "").unwrap();
         assert_eq!((rccl.is_rccl, rccl.version.as_deref()), (true, Some("2.22.3")));
+    }
+
+    #[test]
+    fn who_starts_the_kernels() {
+        let launch = |software| Software::read(software, "").unwrap().launch;
+        assert_eq!(launch("nccl-tests -g 8 -z 1, nccl 2.27.7"), Some(Launch::OneProcess));
+        assert_eq!(launch("mpirun -np 16 nccl-tests -g 1"), Some(Launch::ProcessPerGpu));
+        assert_eq!(launch("torch 2.9.1+cu130, nccl 2.27.7, all_reduce_bench.py"), Some(Launch::Framework));
+        assert_eq!(launch("nccl-tests all_reduce_perf -n 50"), None);
     }
 
     #[test]
