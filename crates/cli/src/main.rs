@@ -3,8 +3,11 @@
 //! The only crate that prints, reads files and looks at the environment. Commands are one file each in
 //! [`commands`]; their doc comments are the help, the completions and the man page.
 
+mod access;
 mod arguments;
 mod bench;
+mod calibration;
+mod changes;
 mod codes;
 mod commands;
 mod exit;
@@ -13,6 +16,7 @@ mod gpus;
 mod input;
 mod json;
 mod load;
+mod measured;
 mod names;
 mod output;
 mod pairs;

@@ -5,6 +5,7 @@
 
 mod bound;
 pub mod calibrate;
+pub mod compare;
 mod explain;
 mod findings;
 mod limit;

@@ -9,7 +9,7 @@ mod corpus;
 mod coverage;
 mod interconnect;
 mod interval;
-mod machine;
+pub(crate) mod machine;
 mod platform;
 mod question;
 mod row;

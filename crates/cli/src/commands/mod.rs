@@ -1,7 +1,9 @@
 //! The commands, one per file.
 
 mod bench;
+mod calibrate;
 mod check;
+mod compare;
 mod completions;
 mod convert;
 mod explain;
@@ -32,6 +34,8 @@ pub struct Cli {
 enum Command {
     Show(show::Args),
     Predict(predict::Args),
+    Compare(compare::Args),
+    Calibrate(calibrate::Args),
     Plan(plan::Args),
     Simulate(simulate::Args),
     Bench(bench::Args),
@@ -77,6 +81,8 @@ pub fn run(cli: Cli) -> Exit {
         None => Ok(Answer::text(questions::text())),
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
+        Some(Command::Compare(args)) => compare::run(&args, catalogue()),
+        Some(Command::Calibrate(args)) => calibrate::run(&args, catalogue()),
         Some(Command::Plan(args)) => plan::run(&args, catalogue()),
         Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),
         Some(Command::Bench(args)) => bench::run(&args),

@@ -1,22 +1,26 @@
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::PossibleValuesParser;
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
-use weft_formats::{Access, PeerMode};
+use weft_predictor::compare::plot;
 use weft_predictor::subsets::{self, Ranking};
-use weft_predictor::{Algorithm, Launch, PREDICTED, PeerAccess, PredictError, Request, Version, predict};
+use weft_predictor::{Algorithm, Launch, PREDICTED, PredictError, Request, Version, predict};
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
-use crate::arguments::{Format, chosen_gpus, collective};
+use crate::arguments::{chosen_gpus, collective};
 use crate::codes::{NO_PREDICTION, NO_SUCH_GPU};
 use crate::exit::{Exit, Failure};
 use crate::json::subsets::SubsetsJson;
-use crate::load::{self, Loaded, OpenArgs, SourceArgs};
-use crate::{gpus, json, predict as text, report, settings, subsets as subset_text};
+use crate::load::{self, Loaded, OpenArgs};
+use crate::measured::{self, Compared};
+use crate::{
+    access, calibration, gpus, json, predict as text, report, settings, show, subsets as subset_text,
+};
 
 /// What should it reach: time and bandwidth of a collective per size, and what bounds it
 ///
@@ -24,8 +28,19 @@ use crate::{gpus, json, predict as text, report, settings, subsets as subset_tex
 /// the collective's bus factor, as nccl-tests prints them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A file, a folder or an archive (every file in it), `-` for standard input, `local` for this machine, a
+    /// machine in one line, or the name of a system; several are joined into one machine
+    #[arg(value_name = "SOURCE", required_unless_present = "measured")]
+    sources: Vec<OsString>,
     #[command(flatten)]
-    machine: SourceArgs,
+    open: OpenArgs,
+    /// What a benchmark printed on the machine: each of its sizes is put beside what is expected. A log that holds
+    /// the machine as well, or names its GPUs, needs no SOURCE
+    #[arg(long, value_name = "FILE")]
+    measured: Option<OsString>,
+    /// What this machine does differently from its kind, as `weft calibrate` writes it
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
     /// all-reduce, all-gather, reduce-scatter, broadcast or send-recv
     #[arg(long, value_name = "NAME", default_value = "all-reduce", value_parser = predicted)]
     collective: Collective,
@@ -58,7 +73,19 @@ pub struct Args {
     explain: bool,
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    format: Form,
+}
+
+/// How to print it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Form {
+    /// For a reader.
+    #[default]
+    Text,
+    /// For a script: `schemas/predict.json`, and `schemas/predict-measured.json` with `--measured`.
+    Json,
+    /// A picture of measured and expected, with `--measured`.
+    Svg,
 }
 
 fn algorithm_names() -> PossibleValuesParser {
@@ -75,27 +102,74 @@ fn predicted(text: &str) -> Result<Collective, String> {
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
-    let json = args.format == Format::Json;
+    let json = args.format == Form::Json;
     let with_document = |mut failure: Failure| {
         if json {
-            let document = json::predict::failed(args.collective, &failure.diagnostics);
-            failure.document = Some(json::text(&document));
+            let document = match args.measured {
+                Some(_) => json::text(&json::measured::document(&Compared::default(), &failure.diagnostics)),
+                None => json::text(&json::predict::failed(args.collective, &failure.diagnostics)),
+            };
+            failure.document = Some(document);
         }
         failure
     };
-    let SourceArgs { sources, open } = &args.machine;
-    answer(args, sources, open, catalogue).map_err(with_document)
+    let answer = match &args.measured {
+        Some(run) => beside(args, run, catalogue),
+        None => answer(args, catalogue),
+    };
+    answer.map_err(with_document)
 }
 
-fn answer(
-    args: &Args,
-    sources: &[OsString],
-    open: &OpenArgs,
-    catalogue: &Catalogue,
-) -> Result<Answer, Failure> {
-    let sources = settings::with_topology_file(sources, &args.variables);
-    let loaded = load::machine(&sources, open, "predict for", catalogue)?;
+/// What a benchmark measured beside what is expected.
+fn beside(args: &Args, run: &OsString, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    let mut sources = settings::with_topology_file(&args.sources, &args.variables);
+    if !sources.contains(run) {
+        sources.push(run.clone());
+    }
+    let loaded = load::load(&sources, &args.open, "compare", catalogue)?;
+    let mut diagnostics = loaded.diagnostics.clone();
     let mut request = Request::new(args.collective);
+    request.settings = settings::settings(&args.variables, args.nccl, &loaded, &mut diagnostics)?;
+    if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
+        request.settings = request.settings.only(algorithm);
+    }
+    request.access = access::of(&loaded, catalogue);
+    request.launch = args.launch;
+    request.calibration = args.calibration.as_deref().map(calibration::read).transpose()?;
+    let compared = measured::compared(&loaded, &run.to_string_lossy(), args.collective, &request, catalogue);
+    diagnostics.extend(compared.diagnostics.iter().cloned());
+    if compared.tables.is_empty() && compared.pairs.is_empty() {
+        let what = format!("compare {}", run.to_string_lossy());
+        return Err(Failure::because(Exit::Findings, what, diagnostics, loaded.sources));
+    }
+    let machine = match &loaded.case.machine {
+        Some(_) => show::composition(&loaded, catalogue),
+        None => compared.tables.iter().find_map(|table| table.machine.clone()).unwrap_or_default(),
+    };
+    match args.format {
+        Form::Json => Ok(Answer::plain(json::text(&json::measured::document(&compared, &diagnostics)))),
+        Form::Svg => {
+            let tables: Vec<_> = compared.tables.iter().map(|table| table.comparison.clone()).collect();
+            Ok(Answer::plain(plot(&tables, &machine)))
+        }
+        Form::Text => {
+            let talk = report::findings(&diagnostics, &loaded.sources);
+            Ok(Answer { text: measured::text(&compared, &machine), talk, ..Answer::default() })
+        }
+    }
+}
+
+fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    if args.format == Form::Svg {
+        let why =
+            Diagnostic::error(NO_PREDICTION, "the picture is of what was measured beside what is expected");
+        let hint = "add `--measured run.txt`; `weft show --format svg` draws the machine";
+        return Err(Failure::new(Exit::Usage, "draw a prediction", why.hint(hint)));
+    }
+    let sources = settings::with_topology_file(&args.sources, &args.variables);
+    let loaded = load::machine(&sources, &args.open, "predict for", catalogue)?;
+    let mut request = Request::new(args.collective);
+    request.calibration = args.calibration.as_deref().map(calibration::read).transpose()?;
     if !args.sizes.is_empty() {
         request.sizes.clone_from(&args.sizes);
     }
@@ -104,7 +178,7 @@ fn answer(
     if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
         request.settings = request.settings.only(algorithm);
     }
-    request.access = access(&loaded, catalogue);
+    request.access = access::of(&loaded, catalogue);
     request.launch = args.launch;
     let ranking = ranking(args, &loaded, &request, catalogue)?;
     let topology = if ranking.is_some() { &loaded.host } else { &loaded.topology };
@@ -120,7 +194,7 @@ fn answer(
     let mut diagnostics = loaded.diagnostics.clone();
     diagnostics.extend(findings);
     diagnostics.extend(prediction.diagnostics.iter().cloned());
-    if args.format == Format::Json {
+    if args.format == Form::Json {
         let subsets = ranking.map(|ranking| SubsetsJson::of(&ranking, topology, catalogue));
         return Ok(Answer::plain(json::text(&json::predict::document(&prediction, subsets, &diagnostics))));
     }
@@ -177,38 +251,12 @@ fn only_ranked(
 ) -> Answer {
     let mut diagnostics = loaded.diagnostics.clone();
     diagnostics.extend(findings.iter().cloned());
-    if args.format == Format::Json {
+    if args.format == Form::Json {
         let subsets = SubsetsJson::of(ranking, &loaded.host, catalogue);
         return Answer::plain(json::text(&json::predict::ranked(args.collective, subsets, &diagnostics)));
     }
     let text = subset_text::section(ranking, &loaded.host, args.collective.name(), catalogue);
     Answer { text, talk: report::findings(&diagnostics, &loaded.sources), ..Answer::default() }
-}
-
-/// Who may access whom, as `topo -p2p` says if it was given.
-fn access(loaded: &Loaded, catalogue: &Catalogue) -> PeerAccess {
-    let gpus: Vec<NodeId> = loaded.host.of_kind(NodeKind::Gpu).collect();
-    // What NVLink or atomics allow says nothing about copies over PCIe.
-    let copies = |mode: Option<PeerMode>| !matches!(mode, Some(PeerMode::NvLink | PeerMode::Atomics));
-    let asked = loaded.case.peers.iter().map(|peers| &peers.value).find(|peers| copies(peers.mode));
-    let Some(peers) = asked else { return PeerAccess::AsUsual };
-    let allowed = |access: Access| matches!(access, Access::Ok | Access::Unknown);
-    let refused: Vec<(NodeId, NodeId)> = peers
-        .cells
-        .iter()
-        .filter(|cell| cell.access.is_some_and(|access| !allowed(access)))
-        .filter_map(|cell| Some((*gpus.get(cell.row)?, *gpus.get(cell.column)?)))
-        .collect();
-    let stock_refuses = gpus
-        .iter()
-        .filter_map(|gpu| catalogue.gpu(loaded.host.model(*gpu)?).ok())
-        .any(|gpu| gpu.peer_to_peer.as_ref().is_some_and(|peer| !peer.pcie.value));
-    // All OK on cards that the stock driver keeps apart: the driver is a patched one.
-    match (refused.is_empty(), stock_refuses) {
-        (false, _) => PeerAccess::Refused(refused),
-        (true, true) => PeerAccess::Everywhere,
-        (true, false) => PeerAccess::AsUsual,
-    }
 }
 
 /// A refusal of the predictor: the input was good, the answer is missing.

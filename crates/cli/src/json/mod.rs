@@ -2,8 +2,10 @@
 
 pub mod bench;
 pub mod bench_pairs;
+pub mod changes;
 mod diagnostic;
 mod evidence;
+pub mod measured;
 pub mod plan;
 pub mod predict;
 pub mod show;

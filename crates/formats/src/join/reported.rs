@@ -33,14 +33,23 @@ fn gpus(report: &Report) -> impl Iterator<Item = &Record> {
     report.records.iter().filter(move |record| is_nvml && record.kind == "gpu")
 }
 
-/// `given`, completed by the models that reports name. GPUs of several models name none.
+/// The models that lists of ranks above benchmarks name.
+fn ranks(evidence: &[Located<Evidence>]) -> impl Iterator<Item = &str> {
+    evidence.iter().flat_map(|located| {
+        let Evidence::Benchmark(benchmark) = &located.value else { return Vec::new() };
+        benchmark.gpus()
+    })
+}
+
+/// `given`, completed by the models that reports and lists of ranks name. GPUs of several models name none.
 pub(super) fn completed(
     given: &Overrides,
     evidence: &[Located<Evidence>],
     catalogue: &Catalogue,
 ) -> Overrides {
-    let mut models =
+    let listed =
         reports(evidence).flat_map(|(report, _)| gpus(report)).filter_map(|record| gpu(record, catalogue));
+    let mut models = listed.chain(ranks(evidence).filter_map(|name| catalogue.gpu(name).ok()));
     let gpu = models.next().filter(|first| models.all(|other| other.name == first.name));
     let cpu = reports(evidence)
         .filter(|(report, _)| report.format == "lscpu")
@@ -182,6 +191,19 @@ mod tests {
             "{:?}",
             named.assumed
         );
+    }
+
+    #[test]
+    fn ranks_of_a_benchmark_name_the_model_too() {
+        let rank = |number| {
+            format!("#  Rank  {number} Pid   7 on  node01 device  {number} [0x1b] NVIDIA GeForce RTX 3090\n")
+        };
+        let table = "#       size         count      type   redop     time   algbw   busbw  error\n\
+                     #        (B)    (elements)                     (us)  (GB/s)  (GB/s)\n\
+                     \x20    1048576        262144     float     sum    35.20   29.78   29.78  0e+00\n";
+        let (named, _) =
+            case(&format!("{MATRIX}\n# nThread 1 nGpus 2 minBytes 8\n{}{}{table}", rank(0), rank(1)));
+        assert_eq!(model(&named), Some("rtx-3090"));
     }
 
     #[test]

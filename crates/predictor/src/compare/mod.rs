@@ -1,0 +1,20 @@
+//! What was measured beside what is expected, and one measurement beside another.
+
+mod causes;
+mod changes;
+mod measured;
+mod plot;
+mod ranks;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use causes::Cause;
+pub use changes::{
+    Change, ChangeKind, Changes, ExpectedChange, Moved, PairsChange, RowChange, Said, Side, TableChange,
+    changes,
+};
+pub use measured::{Band, Comparison, Point, compare};
+pub use plot::plot;
+pub use ranks::{RanksError, Seats, launch, machine_of_ranks, seats};
+pub use verdict::{Expectation, Verdict};

@@ -1,0 +1,155 @@
+//! Benchmarks of machines beside what is predicted of them.
+
+use weft_base::{Bytes, Rate, Span};
+use weft_catalogue::Catalogue;
+use weft_collective::Collective;
+use weft_formats::{Benchmark, BenchmarkRank, BenchmarkRow};
+use weft_topology::{Topology, build};
+
+use super::{Comparison, RanksError, Seats, Verdict, compare, launch, machine_of_ranks, plot, seats};
+use crate::{Launch, Request, predict};
+
+fn dgx() -> Topology {
+    let catalogue = Catalogue::embedded();
+    build(catalogue.system("dgx-a100").unwrap(), catalogue).unwrap().topology
+}
+
+/// What a run prints whose times are `factor` of what is predicted.
+fn run(factor: impl Fn(Bytes) -> f64) -> Benchmark {
+    let mut request = Request::new(Collective::AllReduce);
+    request.sizes = (10..=33).map(|power| Bytes::new(1 << power)).collect();
+    let predicted = predict(&dgx(), Catalogue::embedded(), &request).unwrap();
+    let row = |row: &crate::Row| BenchmarkRow {
+        bytes: row.bytes,
+        time: Some(Span::from_microseconds(row.time.as_seconds() * 1e6 * factor(row.bytes))),
+        line: 7,
+        ..BenchmarkRow::default()
+    };
+    let rows = predicted.rows.iter().map(row).collect();
+    Benchmark { rows, rank_count: Some(8), line: 3, ..Benchmark::default() }
+}
+
+fn compared(benchmark: &Benchmark) -> Comparison {
+    compare(benchmark, &dgx(), Catalogue::embedded(), &Request::new(Collective::AllReduce)).unwrap()
+}
+
+fn verdicts(comparison: &Comparison) -> Vec<Verdict> {
+    comparison.bands.iter().map(|band| band.verdict).collect()
+}
+
+#[test]
+fn what_is_as_predicted_is_as_expected_in_all_bands() {
+    let comparison = compared(&run(|_| 1.0));
+    assert_eq!(verdicts(&comparison), [Verdict::AsExpected; 3]);
+    assert!(
+        comparison.bands.iter().all(|band| (band.ratio - 1.0).abs() < 1e-3) && comparison.causes.is_empty()
+    );
+    assert_eq!((comparison.points.len(), comparison.left_out, comparison.line), (24, 0, 3));
+}
+
+#[test]
+fn slow_large_messages_are_low_and_what_would_explain_them_is_told() {
+    let large = 64 << 20;
+    // A third of the links missing is 1.5 times the time.
+    let comparison = compared(&run(|bytes| if bytes.get() >= large { 1.5 } else { 1.0 }));
+    assert_eq!(verdicts(&comparison), [Verdict::AsExpected, Verdict::AsExpected, Verdict::Low]);
+    let texts: Vec<&str> = comparison.causes.iter().map(|cause| cause.text).collect();
+    assert!(texts.contains(&"a third of the NVLinks were down"), "{texts:?}");
+    // Copies over PCIe would be sixteen times slower: no explanation of this.
+    assert!(texts.iter().all(|text| !text.contains("NVLink were not used")), "{texts:?}");
+    let staged = compared(&run(|bytes| if bytes.get() >= large { 16.0 } else { 1.0 }));
+    assert!(
+        staged.causes.iter().any(|cause| cause.text.contains("NVLink were not used")),
+        "{:?}",
+        staged.causes
+    );
+}
+
+/// 300 GB/s leave each GPU: times of an eighth, as of bits read for bytes, are beyond any wire.
+#[test]
+fn what_no_wire_carries_is_too_good() {
+    let comparison = compared(&run(|_| 0.125));
+    let last = comparison.bands.last().unwrap();
+    assert_eq!(last.verdict, Verdict::TooGood);
+    assert_eq!(last.doubt, Some("eight times what is expected: bits taken for bytes?"));
+    assert!(comparison.most >= Rate::from_gigabytes(300.0));
+}
+
+#[test]
+fn rows_of_bandwidth_alone_are_compared_too() {
+    let mut benchmark = run(|_| 1.0);
+    for row in &mut benchmark.rows {
+        let time_s = row.time.take().unwrap().as_seconds();
+        row.busbw = Some(Rate::from_gigabytes(row.bytes.as_f64() / time_s / 1e9 * 1.75));
+    }
+    benchmark.rows.push(BenchmarkRow::default());
+    let comparison = compared(&benchmark);
+    assert_eq!(verdicts(&comparison), [Verdict::AsExpected; 3]);
+    assert_eq!(comparison.left_out, 1);
+}
+
+fn ranks(list: &[(&str, u32)]) -> Benchmark {
+    let rank = |(host, device): &(&str, u32)| BenchmarkRank {
+        host: Some((*host).to_owned()),
+        device: Some(*device),
+        gpu: Some("NVIDIA A100-SXM4-80GB".to_owned()),
+        ..BenchmarkRank::default()
+    };
+    Benchmark { ranks: list.iter().map(rank).collect(), rank_count: Some(list.len()), ..Benchmark::default() }
+}
+
+#[test]
+fn ranks_sit_where_they_are_listed() {
+    let four = ranks(&[("a", 2), ("a", 3), ("a", 6), ("a", 7)]);
+    assert_eq!(seats(&four, 8, 1), Ok(Seats { hosts: 1, gpus: Some(vec![2, 3, 6, 7]) }));
+    let two = ranks(&[("a", 0), ("a", 1), ("b", 0), ("b", 1)]);
+    assert_eq!(seats(&two, 8, 1), Ok(Seats { hosts: 2, gpus: Some(vec![0, 1, 8, 9]) }));
+    // Nothing listed: 16 ranks are two hosts of 8.
+    let counted = |rank_count| Benchmark { rank_count, ..Benchmark::default() };
+    assert_eq!(seats(&counted(Some(16)), 8, 1), Ok(Seats { hosts: 2, gpus: None }));
+    assert_eq!(seats(&counted(None), 8, 1), Ok(Seats { hosts: 1, gpus: None }));
+    assert_eq!(seats(&counted(Some(1)), 8, 1), Err(RanksError::One));
+    assert_eq!(seats(&counted(Some(9)), 8, 1), Err(RanksError::Uneven { ranks: 9, per_host: 8 }));
+}
+
+#[test]
+fn processes_tell_who_started_the_kernels() {
+    let mut two = ranks(&[("a", 0), ("a", 1), ("b", 0), ("b", 1)]);
+    assert_eq!(launch(&two), None);
+    for (rank, process) in two.ranks.iter_mut().zip([7, 7, 9, 9]) {
+        rank.process = Some(process);
+    }
+    assert_eq!(launch(&two), Some(Launch::OneProcess));
+    // Numbers of processes count for each host by itself.
+    for (rank, process) in two.ranks.iter_mut().zip([7, 8, 7, 8]) {
+        rank.process = Some(process);
+    }
+    assert_eq!(launch(&two), Some(Launch::ProcessPerGpu));
+    let set = |gpus: &str| Benchmark {
+        parameters: vec![("nGpus".to_owned(), gpus.to_owned())],
+        rank_count: Some(8),
+        ..Benchmark::default()
+    };
+    assert_eq!(
+        (launch(&set("8")), launch(&set("1"))),
+        (Some(Launch::OneProcess), Some(Launch::ProcessPerGpu))
+    );
+}
+
+#[test]
+fn the_list_of_ranks_names_a_machine() {
+    let catalogue = Catalogue::embedded();
+    let eight: Vec<(&str, u32)> = (0..8).map(|device| ("a", device)).collect();
+    let machine = machine_of_ranks(&ranks(&eight), catalogue).unwrap();
+    assert_eq!((machine.gpus[0].count, machine.host.count), (8, 1));
+    assert!(machine.fabric.is_some(), "SXM modules are tied");
+    assert_eq!(machine_of_ranks(&Benchmark::default(), catalogue), Err(RanksError::Models { gpus: 0 }));
+}
+
+#[test]
+fn the_plot_has_a_point_per_size_and_the_bound() {
+    let comparison = compared(&run(|_| 1.0));
+    let svg = plot(&[comparison], "a <machine>");
+    assert_eq!(svg.matches("r=\"4\"").count() - 4, 24, "four are of the legend");
+    assert!(svg.contains("at most 3") && svg.contains("a &lt;machine&gt;") && svg.ends_with("</svg>\n"));
+}
