@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use weft_catalogue::Catalogue;
-use weft_formats::{Benchmark, Evidence, Source};
+use weft_formats::{Benchmark, Evidence, Reading, Source, Value};
 use weft_predictor::validate::{Expect, Kind, Run, read_runs, score_runs};
 
 const TABLE: &str = include_str!("data/corpus_machines.csv");
@@ -25,11 +25,14 @@ fn runs() -> Vec<Run> {
     runs
 }
 
+fn read(folder: &Path, file: &str) -> Reading {
+    let text = std::fs::read_to_string(folder.join(format!("{file}.txt"))).expect("a file of the table");
+    weft_formats::read(&Source::file(file, &text), Catalogue::embedded(), None)
+}
+
 /// The tables of a file.
 fn tables(folder: &Path, run: &Run) -> Vec<Benchmark> {
-    let path = folder.join(format!("{}.txt", run.file));
-    let text = std::fs::read_to_string(&path).expect("a file of the table");
-    let reading = weft_formats::read(&Source::file(&run.file, &text), Catalogue::embedded(), None);
+    let reading = read(folder, &run.file);
     reading
         .evidence
         .into_iter()
@@ -88,6 +91,27 @@ fn sound_runs_are_near_and_faulty_ones_low() {
     for fault in corpus.faults.iter().filter(|fault| fault.rows > 0) {
         assert!(fault.median_ratio.unwrap() < 0.5, "{fault:?}");
     }
+}
+
+#[test]
+fn copies_between_host_and_gpu_are_what_the_link_carries() {
+    // G/019 is the one file of copies whose verdict is "good": nvbandwidth of an H200, PCIe 5.0 x16.
+    let Some(folder) = folder() else { return };
+    let reading = read(&folder, "G/019-azure-nd-h200-v5-nvbandwidth");
+    let expected = Catalogue::embedded().link("pcie5").expect("a link").usable(16).as_gigabytes();
+    let mut found = Vec::new();
+    for located in reading.evidence {
+        let Evidence::Report(report) = located.value else { continue };
+        for record in report.records.iter().filter(|record| record.subject.contains("Host")) {
+            for field in &record.fields {
+                let Value::Rate(rate) = field.value else { continue };
+                let error = (rate.as_gigabytes() - expected).abs() / rate.as_gigabytes();
+                assert!(error <= 0.08, "{}: {rate} measured, {expected} expected", record.subject);
+                found.push(record.subject.clone());
+            }
+        }
+    }
+    assert_eq!(found, ["Host to Device", "Device to Host"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_formats::Evidence;
 use weft_predictor::validate::{
-    Expect, Kind, LeftOut, Measurement, read_rows, read_runs, score, score_calibrated, score_runs,
+    Expect, Kind, LeftOut, Measurement, read_rows, read_runs, rivals, score, score_calibrated, score_runs,
 };
 
 use super::Answer;
@@ -107,7 +107,9 @@ fn published(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
             Diagnostic::error(FILE_UNUSED, message).hint("name the folder of the published measurements");
         return Err(Failure::new(Exit::BadInput, format!("validate against {}", args.folder.display()), why));
     }
+    let others = rivals(catalogue).unwrap_or_default();
     let asked = Asked {
+        rivals: &others,
         command: if args.calibrated {
             "weft validate ../shared/measured --calibrated"
         } else {
@@ -168,6 +170,7 @@ fn corpus(args: &Args, table: &Path, catalogue: &Catalogue) -> Result<Answer, Fa
     }
     let scores = score_runs(&asked, catalogue);
     let asked = Asked {
+        rivals: &[],
         command: "weft validate ../shared/corpus --machines crates/predictor/tests/data/corpus_machines.csv",
         what: "sound runs",
         min_size: args.min_size,

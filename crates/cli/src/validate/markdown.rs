@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use weft_predictor::validate::Report;
 
 use super::measures::{Measures, WORST_MAX};
+use super::rivals::rivals;
 use super::text::signed;
 use super::{Asked, missing, optional, times};
 
@@ -26,6 +27,7 @@ pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
     text.push_str("\n## Groups\n");
     groups(&mut text, report);
     worst(&mut text, &measures);
+    text.push_str(&rivals(asked.rivals));
     rest(&mut text, report, asked);
     text
 }

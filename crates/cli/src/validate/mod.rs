@@ -5,12 +5,13 @@ mod corpus;
 mod csv;
 mod markdown;
 mod measures;
+mod rivals;
 mod text;
 
 use std::collections::BTreeMap;
 
 use weft_base::Bytes;
-use weft_predictor::validate::{Kind, LeftOut, Report};
+use weft_predictor::validate::{Kind, LeftOut, Report, Rivals};
 
 pub use calibrated::{calibrated_markdown, calibrated_text};
 pub use corpus::{corpus_markdown, corpus_text};
@@ -29,6 +30,8 @@ pub struct Asked<'a> {
     pub min_size: Option<Bytes>,
     /// The kind of rows.
     pub kind: Option<Kind>,
+    /// What other models say, beside ours.
+    pub rivals: &'a [Rivals],
     /// Rows that are no measurements of NCCL or RCCL, with their file.
     pub left_out: &'a [(String, LeftOut)],
 }

@@ -63,16 +63,22 @@ fn other(word: &str) -> Option<&'static str> {
     OTHERS.iter().find(|(known, _)| *known == word).map(|(_, name)| *name)
 }
 
-/// A script runs under a framework; nccl-tests say with `-g` how many GPUs a process has.
+/// A script runs under a framework; nccl-tests say with `-g` how many GPUs a thread has, with `-t` how many threads.
 fn launch(text: &str) -> Option<Launch> {
     let words: Vec<&str> = text.split([' ', ',', ';']).collect();
     let is_script = |word: &&str| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "py");
     if words.iter().any(|word| is_script(word) || *word == "torch") {
         return Some(Launch::Framework);
     }
-    let at = words.iter().position(|word| *word == "-g")?;
-    let gpus: u16 = words.get(at + 1)?.parse().ok()?;
-    Some(if gpus > 1 { Launch::OneProcess } else { Launch::ProcessPerGpu })
+    let option = |name: &str| -> Option<u16> {
+        let at = words.iter().position(|word| *word == name)?;
+        words.get(at + 1)?.parse().ok()
+    };
+    match (option("-g"), option("-t")) {
+        (Some(2..), _) => Some(Launch::OneProcess),
+        (Some(_), _) | (None, Some(_)) => Some(Launch::ProcessPerGpu),
+        (None, None) => None,
+    }
 }
 
 /// The number behind the library's name: `2.18.5` of `nccl 2.18.5, cuda 12.5`; none of `nccl-tests -n 50`.
@@ -133,6 +139,7 @@ mod tests {
     fn who_starts_the_kernels() {
         let launch = |software| Software::read(software, "").unwrap().launch;
         assert_eq!(launch("nccl-tests -g 8 -z 1, nccl 2.27.7"), Some(Launch::OneProcess));
+        assert_eq!(launch("nccl-tests -t 8"), Some(Launch::ProcessPerGpu));
         assert_eq!(launch("mpirun -np 16 nccl-tests -g 1"), Some(Launch::ProcessPerGpu));
         assert_eq!(launch("torch 2.9.1+cu130, nccl 2.27.7, all_reduce_bench.py"), Some(Launch::Framework));
         assert_eq!(launch("nccl-tests all_reduce_perf -n 50"), None);
