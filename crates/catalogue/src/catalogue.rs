@@ -98,7 +98,9 @@ impl Catalogue {
         static EMBEDDED: OnceLock<Catalogue> = OnceLock::new();
         EMBEDDED.get_or_init(|| {
             let text = include_str!(concat!(env!("OUT_DIR"), "/catalogue.json"));
-            serde_json::from_str(text).expect("the embedded catalogue parses")
+            let mut catalogue: Self = serde_json::from_str(text).expect("the embedded catalogue parses");
+            crate::library::inherit(&mut catalogue.libraries);
+            catalogue
         })
     }
 

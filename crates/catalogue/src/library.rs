@@ -16,8 +16,45 @@ pub struct Library {
     /// Other spellings.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// The tables, by name.
+    /// The library of which this one states only the differences: tables and rows that it has not are those.
+    #[serde(default)]
+    pub based_on: Option<String>,
+    /// The tables, by name. In a loaded catalogue they are complete.
     pub tables: BTreeMap<String, Table>,
+}
+
+/// Gives each library the tables and rows of the one that it is based on. A base that does not exist, or a
+/// circle of them, leaves a library as it stands in its file.
+pub(crate) fn inherit(libraries: &mut [Library]) {
+    for index in 0..libraries.len() {
+        let mut next = libraries[index].based_on.clone();
+        // No chain of bases is longer than the list.
+        for _ in 0..libraries.len() {
+            let Some(base) = next.and_then(|name| libraries.iter().find(|base| base.name == name)) else {
+                break;
+            };
+            let (tables, base_of_base) = (base.tables.clone(), base.based_on.clone());
+            libraries[index].take(tables);
+            next = base_of_base;
+        }
+    }
+}
+
+impl Library {
+    fn take(&mut self, tables: BTreeMap<String, Table>) {
+        for (name, table) in tables {
+            match self.tables.get_mut(&name) {
+                None => {
+                    self.tables.insert(name, table);
+                }
+                Some(own) => {
+                    for (row, values) in table.rows {
+                        own.rows.entry(row).or_insert(values);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Rows of numbers under named columns.

@@ -15,7 +15,11 @@ use crate::table::{Cell, Table};
 /// The table of sizes, the bound, and on request how all of it comes about.
 pub fn text(prediction: &Prediction, loaded: &Loaded, explain: bool, catalogue: &Catalogue) -> String {
     let machine = show::composition(loaded, catalogue);
-    let title = format!("{} over {} GPUs", prediction.collective.name(), prediction.ranks);
+    let nodes = match prediction.nodes {
+        0 | 1 => String::new(),
+        several => format!(" on {several} nodes"),
+    };
+    let title = format!("{} over {} GPUs{nodes}", prediction.collective.name(), prediction.ranks);
     let all = loaded.topology.of_kind(NodeKind::Gpu).count();
     let of = if prediction.ranks < all { " of" } else { ":" };
     let mut sections =
@@ -33,6 +37,7 @@ pub fn text(prediction: &Prediction, loaded: &Loaded, explain: bool, catalogue: 
 
 fn rows(prediction: &Prediction) -> String {
     let mut table = Table::default();
+    let library = prediction.library.split(' ').next().unwrap_or("NCCL");
     let title = |text: &str| Cell::new(text).tone(Tone::Faint);
     let right = |text: &str| Cell::number(text).tone(Tone::Faint);
     table.row([
@@ -41,7 +46,7 @@ fn rows(prediction: &Prediction) -> String {
         right("90 % within"),
         right("algbw"),
         right("busbw"),
-        title("NCCL's choice"),
+        title(&format!("{library}'s choice")),
         right("channels"),
         title("bound by"),
     ]);

@@ -217,7 +217,7 @@ fn refusals_hold_to_the_schemas_too() {
         ("show.json", &["show", "-", "--format", "json"], b"prose", 3),
         ("show.json", &["show", "nowhere/topo.txt", "--format", "json"], b"", 4),
         ("predict.json", &["predict", "-", "--format", "json"], b"", 3),
-        ("predict.json", &["predict", "2 x dgx-h100", "--format", "json"], b"", 1),
+        ("predict.json", &["predict", "8 gaudi2", "--format", "json"], b"", 1),
     ];
     for (schema, args, input, code) in cases {
         let output = run(args, input);

@@ -12,7 +12,7 @@ fn the_example_of_the_design_is_explained() {
     all-gather over 2 GPUs: 2 x NVIDIA GeForce RTX 3090, 1 socket
 
          size      time           90 % within       algbw       busbw  NCCL's choice  channels  bound by
-      256 MiB  3.379 ms  2.983 ms to 3.827 ms  79.45 GB/s  39.73 GB/s  Ring Simple           2  4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1
+      256 MiB  3.379 ms  2.983 ms to 3.827 ms  79.45 GB/s  39.73 GB/s  Ring Simple           4  4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1
 
     Bound: busbw at most 56.25 GB/s, by 4 x NVLink 3 of the GA102 bridge of each GPU
       each GPU sends over 4 x NVLink 3 of the GA102 bridge = 56.25 GB/s in one direction
@@ -134,7 +134,7 @@ fn an_algorithm_that_cannot_run_is_named() {
     all-reduce over 4 GPUs: 4 x NVIDIA A100 SXM4 40GB, 2 NICs, 1 socket
 
        size      time          90 % within       algbw       busbw  NCCL's choice  channels  bound by
-      1 GiB  6.808 ms  6.011 ms to 7.71 ms  157.7 GB/s  236.6 GB/s  Ring Simple          12  4 x NVLink 3 from GPU0 to GPU1
+      1 GiB  6.808 ms  6.011 ms to 7.71 ms  157.7 GB/s  236.6 GB/s  Ring Simple          24  4 x NVLink 3 from GPU0 to GPU1
 
     Bound: busbw at most 300 GB/s, by 12 x NVLink 3 of each GPU
       each GPU sends over 12 x NVLink 3 = 300 GB/s in one direction
@@ -156,17 +156,21 @@ fn an_algorithm_that_cannot_run_is_named() {
 
 #[test]
 fn what_is_not_modelled_is_refused_without_a_number() {
-    // no-prediction: several hosts without a common GPU fabric, and GPUs that do not run NCCL.
-    insta::assert_snapshot!(weft(&["predict", "2 x dgx-h100"]), @r#"
-    weft: failed to predict all-reduce
-    error[no-prediction]: the GPUs are spread over 2 hosts; only one server is modelled so far
-      = help: choose the GPUs of one host with `--gpus`
-    [stderr ends]
-    exit 1
-    "#);
-    let (code, talk) = refused(&["predict", "mi300x-8"], b"");
+    // no-prediction: GPUs on which neither library runs.
+    let (code, talk) = refused(&["predict", "8 gaudi2"], b"");
     assert_eq!(code, 1);
-    assert!(talk.contains("no NVIDIA GPU"), "{talk}");
+    assert!(talk.contains("error[no-prediction]") && talk.contains("neither NVIDIA's nor AMD's"), "{talk}");
+}
+
+#[test]
+fn several_hosts_are_priced_by_their_nics() {
+    const SEVERAL: [&str; 4] = ["predict", "4 x dgx-h100 @ rail-optimized(leaf 64x400G)", "--size", "1GiB"];
+    let text = stdout(&[&SEVERAL[..], &["--collective", "all-gather", "--explain"]].concat());
+    assert!(text.starts_with("all-gather over 32 GPUs on 4 nodes: "), "{text}");
+    assert!(
+        text.contains("8 channels of 48 GB/s = 384.0 GB/s (NVL), and of 48 GB/s to the network (PIX)"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -5,9 +5,12 @@ use weft_catalogue::{Catalogue, LinkFamily};
 use weft_collective::Collective;
 use weft_topology::{Kind, Link, NodeId, NodeKind, Topology, fabric_islands};
 
+use crate::nccl::cluster::Cluster;
 use crate::nccl::constants::Constants;
-use crate::nccl::system::switch_reduces;
+use crate::nccl::switch_reduces;
 use crate::step::{Cite, Step};
+
+mod network;
 
 /// The highest bus bandwidth that any algorithm can reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,14 +23,32 @@ pub struct Bound {
     pub derivation: Vec<Step>,
 }
 
-/// The bound of `collective` over `gpus` of one server; `None` where the GPUs are not joined.
+/// The bound of `collective` over the GPUs of all nodes; `None` where those are not joined.
 pub(crate) fn bound(
+    topology: &Topology,
+    cluster: &Cluster,
+    collective: Collective,
+    catalogue: &Catalogue,
+) -> Option<Bound> {
+    let gpus = cluster.system.gpus.as_slice();
+    if cluster.nodes == 1 {
+        return of_one_node(topology, gpus, collective, catalogue);
+    }
+    let ranks = usize::try_from(cluster.ranks).unwrap_or(usize::MAX);
+    let scope = Scope { topology, gpus, ranks, collective, catalogue, fabric_only: false };
+    let bounds = scope.ports().into_iter().chain([network::bound(&scope, cluster)]);
+    bounds.min_by_key(|bound| bound.busbw)
+}
+
+/// The bound of `collective` over `gpus` of one node; `None` where the GPUs are not joined.
+pub(crate) fn of_one_node(
     topology: &Topology,
     gpus: &[NodeId],
     collective: Collective,
     catalogue: &Catalogue,
 ) -> Option<Bound> {
-    let scope = Scope { topology, gpus, collective, catalogue, fabric_only: tied_by_fabric(topology, gpus) };
+    let (ranks, fabric_only) = (gpus.len(), tied_by_fabric(topology, gpus));
+    let scope = Scope { topology, gpus, ranks, collective, catalogue, fabric_only };
     let mut bounds: Vec<Bound> = vec![scope.ports()?];
     if !scope.fabric_only {
         bounds.extend(scope.uplinks());
@@ -42,7 +63,10 @@ pub(crate) fn tied_by_fabric(topology: &Topology, gpus: &[NodeId]) -> bool {
 
 struct Scope<'a> {
     topology: &'a Topology,
+    /// Of one node.
     gpus: &'a [NodeId],
+    /// On all nodes.
+    ranks: usize,
     collective: Collective,
     catalogue: &'a Catalogue,
     fabric_only: bool,
@@ -85,7 +109,7 @@ impl Scope<'_> {
     /// Every GPU must send its share over its own links.
     #[expect(clippy::cast_precision_loss, reason = "rank counts stay far below 2^53")]
     fn ports(&self) -> Option<Bound> {
-        let (ranks, slowest) = (self.gpus.len(), *self.gpus.iter().min_by_key(|gpu| self.port(**gpu))?);
+        let (ranks, slowest) = (self.ranks, *self.gpus.iter().min_by_key(|gpu| self.port(**gpu))?);
         let port = self.port(slowest);
         let (text, cites) = self.describe_port(slowest);
         if port == Rate::ZERO {
@@ -94,7 +118,9 @@ impl Scope<'_> {
         let first = format!("each GPU sends over {text} = {port} in one direction");
         let mut derivation = vec![Step::cited(first, self.catalogue, &cites)];
         let share = self.collective.bus_factor(ranks);
+        let alone = ranks == self.gpus.len();
         let reduces = self.collective == Collective::AllReduce && ranks > 3 && self.all_switches_reduce();
+        let reduces = reduces && alone;
         let busbw = if reduces {
             derivation.push(Step::modelled(reduction_text(ranks)));
             let n = ranks as f64;
@@ -120,8 +146,7 @@ impl Scope<'_> {
         if self.collective != Collective::AllReduce || mean <= slowest {
             return slowest;
         }
-        let alone =
-            Rate::from_gigabytes(slowest.as_gigabytes() * self.collective.bus_factor(self.gpus.len()));
+        let alone = Rate::from_gigabytes(slowest.as_gigabytes() * self.collective.bus_factor(self.ranks));
         let text = format!(
             "that is the slowest GPU, which must send the message once: busbw <= {alone}; all GPUs send {mean} on average"
         );
@@ -130,7 +155,7 @@ impl Scope<'_> {
     }
 
     fn share_text(&self) -> String {
-        let n = self.gpus.len();
+        let n = self.ranks;
         let name = self.collective.name();
         match self.collective {
             Collective::AllReduce => format!(

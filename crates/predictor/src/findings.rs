@@ -5,8 +5,9 @@ use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_topology::{NcclPath, NodeId, NodeKind, Topology};
 
-use crate::nccl::tuning::{Algorithm, Tuning};
-use crate::predict::Request;
+use crate::nccl::choice::Algorithm;
+use crate::nccl::nics::Net;
+use crate::nccl::tuning::Tuning;
 
 /// A bridged pair of PCIe cards.
 pub const BRIDGED_PAIR: Code = Code {
@@ -25,8 +26,8 @@ pub const STAGED: Code = Code {
 /// Operations that NCCL's tuning model does not price.
 pub const NOT_IN_MODEL: Code = Code {
     name: "not-in-nccl-model",
-    explanation: "NCCL's tuning model has no price for send/recv; it is priced here as one step of a ring over the \
-        direct path between the two GPUs.",
+    explanation: "NCCL's tuning model has no price for send/recv and all-to-all. Send/recv is priced here as one step of a \
+        ring over the direct path between the two GPUs, all-to-all by the load that all pairs lay on what they share.",
 };
 
 /// An algorithm that NCCL would refuse.
@@ -43,6 +44,21 @@ pub const UNKNOWN_GPU: Code = Code {
         taken as allowed. GeForce cards from RTX 20 on do not allow it with the stock driver. Name the GPU with --gpu.",
 };
 
+/// A host without a NIC among several.
+pub const NIC_ASSUMED: Code = Code {
+    name: "nic-assumed",
+    explanation: "Several hosts take part, but the input names no NIC of theirs, or NCCL_IB_HCA leaves none. One NIC of \
+        100 Gb/s without access to the GPUs' memory is taken for each host, which is what NCCL itself counts for a network \
+        that it does not know. Name the NICs: `2 x 4 a40 + 1 cx6`.",
+};
+
+/// Nodes of several kinds.
+pub const UNLIKE_NODES: Code = Code {
+    name: "nodes-differ",
+    explanation: "The nodes that take part are not alike: other GPUs, other links, or other NICs. NCCL takes the fewest \
+        channels, the least rates and the worst path types among them, and the slowest node's figures are shown.",
+};
+
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     ALGORITHM_UNUSABLE,
@@ -50,6 +66,8 @@ pub const CODES: &[Code] = &[
     BRIDGED_PAIR,
     STAGED,
     NOT_IN_MODEL,
+    NIC_ASSUMED,
+    UNLIKE_NODES,
     crate::validate::NOT_A_NUMBER,
     crate::calibrate::CALIBRATION_FILE,
 ];
@@ -60,22 +78,11 @@ pub(crate) fn of(
     catalogue: &Catalogue,
     gpus: &[NodeId],
     tuning: &Tuning<'_>,
-    request: &Request,
+    collective: Collective,
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let runs = |wanted| match wanted {
-        Algorithm::Ring => true,
-        Algorithm::Tree => request.collective == Collective::AllReduce,
-        Algorithm::Nvls => request.collective == Collective::AllReduce && tuning.multicasts.is_some(),
-        Algorithm::CollnetDirect | Algorithm::CollnetChain | Algorithm::NvlsTree | Algorithm::Pat => false,
-    };
-    let wanted = request.settings.algorithms.named(request.collective);
-    if !wanted.is_empty() && !wanted.iter().any(|wanted| runs(*wanted)) {
-        let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name()).collect();
-        let (names, collective) = (names.join(" and "), request.collective.name());
-        let message = format!("{names} cannot run {collective} on these GPUs; NCCL's own choice is shown");
-        found.push(Diagnostic::warning(ALGORITHM_UNUSABLE, message));
-    }
+    found.extend(unusable(tuning, collective));
+    found.extend(assumed(tuning));
     if gpus.iter().any(|gpu| topology.model(*gpu).is_none()) {
         let unknown = Diagnostic::warning(
             UNKNOWN_GPU,
@@ -85,21 +92,51 @@ pub(crate) fn of(
     }
     let model = topology.model(gpus[0]).and_then(|name| catalogue.gpu(name).ok());
     let bridged = model.is_some_and(|gpu| gpu.bridges.iter().any(|bridge| bridge.carries_data));
-    let by_nvlink = tuning.rings.kind == NcclPath::Nvl;
+    let by_nvlink = tuning.graphs.ring.kind == NcclPath::Nvl;
     if bridged && by_nvlink && topology.of_kind(NodeKind::GpuSwitch).next().is_none() {
         found.push(Diagnostic::warning(
             BRIDGED_PAIR,
             "bridged PCIe pairs were measured at 39 % to 69 % of the NVLink line rate; this figure is near the upper end",
         ));
     }
-    if tuning.rings.staged {
+    if tuning.graphs.ring.staged {
         found.push(Diagnostic::note(STAGED, "some hops of the ring are copied through host memory"));
     }
-    if request.collective == Collective::SendRecv {
+    if matches!(collective, Collective::SendRecv | Collective::AllToAll) {
         found.push(Diagnostic::note(
             NOT_IN_MODEL,
-            "NCCL's tuning model does not price send/recv; priced as one ring step",
+            "NCCL's tuning model does not price send/recv and all-to-all; priced here by the load on what they share",
         ));
     }
     found
+}
+
+/// Where the user asks for algorithms by name and none of them can run.
+fn unusable(tuning: &Tuning<'_>, collective: Collective) -> Option<Diagnostic> {
+    let wanted = tuning.settings.algorithms.named(collective);
+    let choices = tuning.choices(collective).unwrap_or_default();
+    let runs = |wanted: &Algorithm| choices.iter().any(|choice| choice.algorithm == *wanted);
+    if wanted.is_empty() || wanted.iter().any(runs) || collective == Collective::AllToAll {
+        return None;
+    }
+    let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name()).collect();
+    let (names, collective) = (names.join(" and "), collective.name());
+    let message = format!("{names} cannot run {collective} on these GPUs; NCCL's own choice is shown");
+    Some(Diagnostic::warning(ALGORITHM_UNUSABLE, message))
+}
+
+/// Where nodes differ.
+pub(crate) fn unlike(kinds: usize) -> Option<Diagnostic> {
+    let message = format!("the nodes are of {kinds} kinds; the slowest of them decides");
+    (kinds > 1).then(|| Diagnostic::note(UNLIKE_NODES, message))
+}
+
+/// Where the network is not in the input.
+fn assumed(tuning: &Tuning<'_>) -> Option<Diagnostic> {
+    let nic = tuning.system.nics.iter().find(|nic| nic.node.is_none() && nic.net == Net::Tcp)?;
+    let message = format!(
+        "the hosts have no NIC that is used; one of {} GB/s through host memory is taken for each",
+        nic.rate
+    );
+    Some(Diagnostic::warning(NIC_ASSUMED, message).hint("name them, such as `2 x 4 a40 + 1 cx6`"))
 }

@@ -21,9 +21,9 @@ pub mod validate;
 pub use bound::Bound;
 pub use findings::CODES;
 pub use limit::{GraphLimit, SwitchFacts};
+pub use nccl::choice::{Algorithm, Protocol};
 pub use nccl::system::PeerAccess;
-pub use nccl::tuning::{Algorithm, Protocol};
-pub use predict::{PREDICTED, Prediction, Request, Row, default_sizes, predict};
+pub use predict::{PREDICTED, Prediction, Predictor, Price, Request, Row, default_sizes, predict};
 pub use settings::{
     Allowed, CrossNic, HcaFilter, Library, NotAVersion, SettingError, Settings, Taken, Version,
 };
@@ -45,17 +45,11 @@ pub enum PredictError {
         /// Library, table and row.
         name: String,
     },
-    /// NCCL runs on NVIDIA GPUs only.
-    #[error("{gpu} is no NVIDIA GPU; only NCCL is modelled so far, not RCCL")]
-    NotNvidia {
+    /// NCCL runs on NVIDIA's GPUs, RCCL on AMD's.
+    #[error("{gpu} is neither NVIDIA's nor AMD's; only NCCL and RCCL are modelled")]
+    NoLibrary {
         /// The GPU's title.
         gpu: String,
-    },
-    /// GPUs of several servers.
-    #[error("the GPUs are spread over {hosts} hosts; only one server is modelled so far")]
-    SeveralHosts {
-        /// How many.
-        hosts: usize,
     },
     /// A collective without a model.
     #[error("{} has no model yet; there are models of {}", collective.name(), PREDICTED.map(Collective::name).join(", "))]

@@ -8,11 +8,12 @@ use weft_topology::{NodeId, NodeKind, Topology};
 use crate::bound::{self, Bound};
 use crate::calibrate::{Calibration, Parts};
 use crate::limit::GraphLimit;
+use crate::nccl::choice::{Algorithm, Choice, Protocol};
+use crate::nccl::cluster::Cluster;
 use crate::nccl::constants::Constants;
-use crate::nccl::search;
-use crate::nccl::system::{PeerAccess, System};
-use crate::nccl::tuning::{Algorithm, Protocol, Tuning};
-use crate::settings::{Library, Settings};
+use crate::nccl::system::{PeerAccess, Scene, library};
+use crate::nccl::tuning::Tuning;
+use crate::settings::Settings;
 use crate::step::Step;
 use crate::time::{Launch, Pricing};
 use crate::{PredictError, explain, findings};
@@ -34,6 +35,9 @@ pub struct Request {
     pub calibration: Option<Calibration>,
     /// Who starts the kernels; `None` where that is not known.
     pub launch: Option<Launch>,
+    /// What the operating system calls the NICs of a host, by their number, where that is known: `NCCL_IB_HCA`
+    /// names them so.
+    pub nic_names: Vec<Option<String>>,
 }
 
 impl Request {
@@ -47,6 +51,7 @@ impl Request {
             access: PeerAccess::AsUsual,
             calibration: None,
             launch: None,
+            nic_names: Vec::new(),
         }
     }
 }
@@ -90,6 +95,10 @@ pub struct Prediction {
     pub collective: Collective,
     /// How many GPUs take part.
     pub ranks: usize,
+    /// On how many nodes in the library's sense: hosts, or NVLink domains of several hosts.
+    pub nodes: u32,
+    /// The library and the version whose constants were used: `NCCL 2.30`.
+    pub library: String,
     /// One per size, in the order asked.
     pub rows: Vec<Row>,
     /// What the wires allow.
@@ -102,45 +111,167 @@ pub struct Prediction {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// A row of the library's own model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Channels of the search.
+    pub channels: u16,
+    /// What each carries within a node.
+    pub intra_gbps: f64,
+    /// What each carries to and from the network.
+    pub inter_gbps: f64,
+    /// Before the first byte counts.
+    pub latency_us: f64,
+    /// Message bytes over time, beyond the latency.
+    pub algbw_gbps: f64,
+}
+
+impl Price {
+    fn of(choice: &Choice) -> Self {
+        let Choice { algorithm, protocol, channels, intra_gbps, inter_gbps, latency_us, .. } = *choice;
+        Self { algorithm, protocol, channels, intra_gbps, inter_gbps, latency_us, algbw_gbps: choice.algbw }
+    }
+}
+
 /// The collectives that can be predicted.
-pub const PREDICTED: [Collective; 5] = [
+pub const PREDICTED: [Collective; 7] = [
     Collective::AllReduce,
     Collective::AllGather,
     Collective::ReduceScatter,
     Collective::Broadcast,
+    Collective::Reduce,
+    Collective::AllToAll,
     Collective::SendRecv,
 ];
 
-/// Predicts a collective on one server with NCCL.
+/// Predicts a collective with NCCL, or with RCCL where the GPUs are AMD's.
 pub fn predict(
     topology: &Topology,
     catalogue: &Catalogue,
     request: &Request,
 ) -> Result<Prediction, PredictError> {
-    if !PREDICTED.contains(&request.collective) {
-        return Err(PredictError::Collective { collective: request.collective });
+    Predictor::new(topology, catalogue, request)?.predict(request.collective, &request.sizes)
+}
+
+/// A machine that was looked at once, ready for any number of questions.
+pub struct Predictor<'a> {
+    topology: &'a Topology,
+    catalogue: &'a Catalogue,
+    settings: Settings,
+    constants: Constants<'a>,
+    gpus: Vec<NodeId>,
+    cluster: Cluster,
+    narrow: Option<(String, f64)>,
+    calibration: Option<Calibration>,
+    launch: Option<Launch>,
+}
+
+impl<'a> Predictor<'a> {
+    /// Finds the channels for the GPUs, settings and access of `request`; its sizes do not matter here, and of its
+    /// collective only whether it is send/recv, which takes two GPUs.
+    pub fn new(
+        topology: &'a Topology,
+        catalogue: &'a Catalogue,
+        request: &Request,
+    ) -> Result<Self, PredictError> {
+        let gpus = participants(topology, request)?;
+        let settings = request.settings.clone();
+        let library = library(topology, catalogue, &gpus, &settings)?;
+        let constants = Constants::of_version(catalogue, library, settings.version)?;
+        let (access, nic_names) = (&request.access, request.nic_names.as_slice());
+        let scene = Scene { topology, catalogue, constants, access, settings: &settings, nic_names };
+        let cluster = Cluster::new(scene, &gpus, library)?;
+        let narrow = explain::narrowest(topology, &cluster);
+        let (calibration, launch) = (request.calibration.clone(), request.launch);
+        Ok(Self { topology, catalogue, settings, constants, gpus, cluster, narrow, calibration, launch })
     }
-    let gpus = participants(topology, request)?;
-    let constants = Constants::of_version(catalogue, Library::Nccl, request.settings.version)?;
-    let system = System::new(topology, &gpus, catalogue, constants, &request.access)?;
-    let rings = search::rings(&system, constants)?.ok_or(PredictError::NoPath { gpus: gpus.len() })?;
-    let narrow = explain::narrowest(topology, &system, &rings.order);
-    let multicasts = search::multicasts(&system, constants)?;
-    let tuning = Tuning::new(&system, rings, multicasts, constants);
-    let bound = bound::bound(topology, &gpus, request.collective, catalogue)
-        .ok_or(PredictError::NoPath { gpus: gpus.len() })?;
-    let pricing = Pricing::new(&tuning, &system, &bound, catalogue, request)?;
-    let largest = request.sizes.iter().max().copied().unwrap_or_default();
-    let peaks = pricing.peaks(largest.get())?;
-    let row = |bytes: &Bytes| pricing.row(*bytes, &peaks, narrow.as_ref());
-    let rows = request.sizes.iter().map(row).collect::<Result<Vec<_>, _>>()?;
-    let chosen = pricing.choose(largest)?;
-    let time = pricing.time(largest)?;
-    let derivation = explain::steps(chosen, narrow.as_ref(), constants, catalogue, &time, pricing.bus_factor);
-    let diagnostics = findings::of(topology, catalogue, &gpus, &tuning, request);
-    let limit = GraphLimit::of_gpus(topology, catalogue, &gpus, request.collective);
-    let (collective, ranks) = (request.collective, gpus.len());
-    Ok(Prediction { collective, ranks, rows, bound, limit, derivation, diagnostics })
+
+    /// The same nodes, but so many of them. On one node nothing goes over the network, so that a machine of one
+    /// node cannot be made several, nor several be made one.
+    #[must_use]
+    pub fn with_nodes(mut self, nodes: u32) -> Option<Self> {
+        let each = self.cluster.ranks / self.cluster.nodes;
+        if (nodes < 2) != (self.cluster.nodes < 2) || nodes == 0 {
+            return None;
+        }
+        (self.cluster.nodes, self.cluster.ranks) = (nodes, each.checked_mul(nodes)?);
+        Some(self)
+    }
+
+    fn tuning(&self) -> Tuning<'_> {
+        let Cluster { library, system, graphs, nodes, ranks, .. } = &self.cluster;
+        Tuning {
+            constants: self.constants,
+            library: *library,
+            settings: &self.settings,
+            system,
+            graphs,
+            ranks: *ranks,
+            nodes: *nodes,
+        }
+    }
+
+    /// Predicts one collective for several sizes.
+    pub fn predict(&self, collective: Collective, sizes: &[Bytes]) -> Result<Prediction, PredictError> {
+        let (tuning, bound) = (self.tuning(), self.bound(collective)?);
+        let pricing = self.pricing(&tuning, &bound, collective)?;
+        let rows = self.rows_of(&pricing, sizes)?;
+        let largest = sizes.iter().max().copied().unwrap_or_default();
+        let (chosen, time) = (pricing.choose(largest)?, pricing.time(largest)?);
+        let narrow = self.narrow.as_ref();
+        let derivation =
+            explain::steps(chosen, narrow, self.constants, self.catalogue, &time, pricing.bus_factor);
+        let mut diagnostics = findings::of(self.topology, self.catalogue, &self.gpus, &tuning, collective);
+        diagnostics.extend(findings::unlike(self.cluster.kinds));
+        let limit = (self.cluster.nodes == 1)
+            .then(|| GraphLimit::of_gpus(self.topology, self.catalogue, &self.gpus, collective))
+            .flatten();
+        let ranks = usize::try_from(self.cluster.ranks).unwrap_or(usize::MAX);
+        let (nodes, library) = (self.cluster.nodes, self.constants.title().to_owned());
+        Ok(Prediction { collective, ranks, nodes, library, rows, bound, limit, derivation, diagnostics })
+    }
+
+    /// What the library's own model says of each algorithm and protocol that it has for `collective`, allowed by
+    /// the settings or not, as its log of the tuning does.
+    pub fn prices(&self, collective: Collective) -> Result<Vec<Price>, PredictError> {
+        let choices = self.tuning().choices(collective)?;
+        Ok(choices.iter().map(Price::of).collect())
+    }
+
+    /// Only the rows of a prediction.
+    pub fn rows(&self, collective: Collective, sizes: &[Bytes]) -> Result<Vec<Row>, PredictError> {
+        let (tuning, bound) = (self.tuning(), self.bound(collective)?);
+        let pricing = self.pricing(&tuning, &bound, collective)?;
+        self.rows_of(&pricing, sizes)
+    }
+
+    fn pricing<'t>(
+        &'t self,
+        tuning: &'t Tuning<'t>,
+        bound: &Bound,
+        collective: Collective,
+    ) -> Result<Pricing<'t>, PredictError> {
+        let known = (self.launch, self.calibration.as_ref());
+        Pricing::new(tuning, bound, self.catalogue, collective, known)
+    }
+
+    fn rows_of(&self, pricing: &Pricing<'_>, sizes: &[Bytes]) -> Result<Vec<Row>, PredictError> {
+        let largest = sizes.iter().max().copied().unwrap_or_default();
+        let peaks = pricing.peaks(largest.get())?;
+        sizes.iter().map(|bytes| pricing.row(*bytes, &peaks, self.narrow.as_ref())).collect()
+    }
+
+    fn bound(&self, collective: Collective) -> Result<Bound, PredictError> {
+        if !PREDICTED.contains(&collective) {
+            return Err(PredictError::Collective { collective });
+        }
+        let none = PredictError::NoPath { gpus: self.gpus.len() };
+        bound::bound(self.topology, &self.cluster, collective, self.catalogue).ok_or(none)
+    }
 }
 
 fn participants(topology: &Topology, request: &Request) -> Result<Vec<NodeId>, PredictError> {
@@ -150,12 +281,6 @@ fn participants(topology: &Topology, request: &Request) -> Result<Vec<NodeId>, P
     }
     if gpus.len() < 2 {
         return Err(PredictError::TooFewGpus { gpus: gpus.len() });
-    }
-    let mut hosts: Vec<Option<u32>> = gpus.iter().map(|gpu| topology.node(*gpu).host).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
-    if hosts.len() > 1 && !bound::tied_by_fabric(topology, &gpus) {
-        return Err(PredictError::SeveralHosts { hosts: hosts.len() });
     }
     Ok(gpus)
 }

@@ -41,7 +41,7 @@ pub struct Args {
     /// What this machine does differently from its kind, as `weft calibrate` writes it
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
-    /// all-reduce, all-gather, reduce-scatter, broadcast or send-recv
+    /// all-reduce, all-gather, reduce-scatter, broadcast, reduce, all-to-all or send-recv
     #[arg(long, value_name = "NAME", default_value = "all-reduce", value_parser = predicted)]
     collective: Collective,
     /// A message size with its unit, such as `256MiB`; may be given several times [default: 8 B to 8 GiB]
@@ -180,6 +180,7 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     }
     request.access = access::of(&loaded, catalogue);
     request.launch = args.launch;
+    request.nic_names = loaded.case.nic_names();
     let ranking = ranking(args, &loaded, &request, catalogue)?;
     let topology = if ranking.is_some() { &loaded.host } else { &loaded.topology };
     request.gpus = match &ranking {
@@ -264,10 +265,7 @@ fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Fai
     let all = loaded.topology.of_kind(NodeKind::Gpu).count();
     let links = "`weft show` says what the links of this machine carry";
     let (exit, hint) = match error {
-        PredictError::NotNvidia { .. } | PredictError::NoPath { .. } => (Exit::Findings, links.to_owned()),
-        PredictError::SeveralHosts { .. } => {
-            (Exit::Findings, "choose the GPUs of one host with `--gpus`".to_owned())
-        }
+        PredictError::NoLibrary { .. } | PredictError::NoPath { .. } => (Exit::Findings, links.to_owned()),
         PredictError::TooFewGpus { .. } if all < 2 => (Exit::Findings, links.to_owned()),
         PredictError::TooFewGpus { .. } => {
             (Exit::Findings, format!("the machine has {all}; choose at least two with `--gpus`"))

@@ -145,7 +145,7 @@ impl Scope<'_> {
         for (index, class) in self.folded.classes.iter().enumerate() {
             let gpus = self.folded.members(&class.counts, None);
             let bound = if self.folded.classes.len() > PREDICTED_MAX {
-                bound::bound(self.topology, &gpus, self.request.collective, self.catalogue)
+                bound::of_one_node(self.topology, &gpus, self.request.collective, self.catalogue)
             } else {
                 None
             };

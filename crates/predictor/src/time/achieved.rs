@@ -2,13 +2,14 @@
 
 use weft_base::Bytes;
 use weft_catalogue::Catalogue;
+use weft_collective::Collective;
 
 use super::{LIBRARY, LaunchCost, Time};
 use crate::PredictError;
 use crate::bound::Bound;
+use crate::nccl::choice::{Algorithm, Choice, Protocol, generation};
 use crate::nccl::constants::{Column, Constants};
 use crate::nccl::system::System;
-use crate::nccl::tuning::{Algorithm, Choice, Protocol, generation};
 use crate::step::Cite;
 
 /// A choice with the bandwidth and the latencies that it is expected to have.
@@ -55,7 +56,8 @@ pub(crate) fn expect<'c>(
         reasons: Vec::new(),
         wire: None,
     };
-    if let (Algorithm::Nvls, Some(rate)) = (expected.choice.algorithm, system.reducing) {
+    let reduces = expected.choice.collective == Collective::AllReduce;
+    if let (Algorithm::Nvls, Some(rate), true) = (expected.choice.algorithm, system.reducing, reduces) {
         multicast(&mut expected, system, rate, constants, achieved)?;
     }
     if expected.choice.protocol == Protocol::Ll {

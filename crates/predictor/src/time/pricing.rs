@@ -4,15 +4,14 @@ use weft_base::{Bytes, Rate, Span};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 
-use super::{Expected, LIBRARY, LaunchCost, Launches, Spreads, Time, expect, time};
+use super::{Expected, LIBRARY, Launch, LaunchCost, Launches, Spreads, Time, expect, time};
 use crate::PredictError;
 use crate::bound::Bound;
 use crate::calibrate::{Calibrated, Calibration, Regime};
+use crate::nccl::choice::{Algorithm, Choice, Protocol};
 use crate::nccl::constants::Constants;
-use crate::nccl::system::System;
-use crate::nccl::tuning::{Algorithm, Choice, Protocol, Tuning};
-use crate::predict::{Request, Row};
-use crate::settings::Settings;
+use crate::nccl::tuning::Tuning;
+use crate::predict::Row;
 
 /// The choices of one request, priced by NCCL and by what is expected.
 pub(crate) struct Pricing<'a> {
@@ -28,35 +27,39 @@ pub(crate) struct Pricing<'a> {
 impl<'a> Pricing<'a> {
     pub fn new(
         tuning: &'a Tuning<'a>,
-        system: &System,
         bound: &Bound,
         catalogue: &'a Catalogue,
-        request: &'a Request,
+        collective: Collective,
+        (launch, calibration): (Option<Launch>, Option<&'a Calibration>),
     ) -> Result<Self, PredictError> {
-        let all = tuning.choices(request.collective)?;
+        let all = tuning.choices(collective)?;
+        let (system, settings) = (tuning.system, tuning.settings);
         let wanted = |choice: &Choice| {
-            let Settings { algorithms, protocols, without_nvls, .. } = &request.settings;
-            algorithms.allows(request.collective, choice.algorithm)
-                && protocols.allows(request.collective, choice.protocol)
-                && !(*without_nvls && choice.algorithm == Algorithm::Nvls)
+            // What is not an algorithm to NCCL cannot be allowed or excluded.
+            let is_named = Algorithm::ALL.contains(&choice.algorithm);
+            !is_named
+                || settings.algorithms.allows(collective, choice.algorithm)
+                    && settings.protocols.allows(collective, choice.protocol)
         };
         let any = all.iter().any(wanted);
-        let bus_factor = request.collective.bus_factor(tuning.ranks);
+        let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let bus_factor = collective.bus_factor(count(tuning.ranks));
         let choices = all
             .into_iter()
             .filter(|choice| !any || wanted(choice))
             .map(|choice| expect(choice, system, bus_factor, bound, tuning.constants, catalogue))
             .collect::<Result<_, _>>()?;
         let achieved = Constants::of(catalogue, LIBRARY)?;
-        let launches = Launches::of(request.launch, tuning.ranks, 1, achieved)?;
+        let each = count(tuning.ranks.div_ceil(tuning.nodes.max(1)));
+        let launches = Launches::of(launch, each, count(tuning.nodes), achieved)?;
         Ok(Self {
             tuning,
             choices,
             launches,
             spreads: Spreads::of(achieved)?,
             bus_factor,
-            collective: request.collective,
-            calibration: request.calibration.as_ref(),
+            collective,
+            calibration,
         })
     }
 
@@ -69,7 +72,8 @@ impl<'a> Pricing<'a> {
                 best = Some((price, index));
             }
         }
-        best.map(|(_, index)| index).ok_or(PredictError::NoPath { gpus: self.tuning.ranks })
+        best.map(|(_, index)| index)
+            .ok_or(PredictError::NoPath { gpus: usize::try_from(self.tuning.ranks).unwrap_or(usize::MAX) })
     }
 
     /// What NCCL finds cheapest.
@@ -85,7 +89,7 @@ impl<'a> Pricing<'a> {
     fn time_started(&self, bytes: Bytes, launch: LaunchCost) -> Result<Time, PredictError> {
         let expected = self.choose(bytes)?;
         let full = self.tuning.full_bytes(&expected.choice)?;
-        let correction = self.tuning.correction(&expected.choice, bytes)?;
+        let correction = expected.choice.correction(bytes);
         Ok(time(expected, launch, bytes, full, correction))
     }
 
@@ -198,7 +202,9 @@ fn limit(expected: &Expected<'_>, narrow: Option<&(String, f64)>) -> String {
             | Algorithm::CollnetChain
             | Algorithm::Nvls
             | Algorithm::NvlsTree
-            | Algorithm::Pat,
+            | Algorithm::Pat
+            | Algorithm::Symmetric
+            | Algorithm::Direct,
             _,
         ) => narrow.map_or("the narrowest link", |(name, _)| name.as_str()).to_owned(),
     }

@@ -1,5 +1,7 @@
 //! Machines for the tests of this crate.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_predictor::{Prediction, Request, predict};

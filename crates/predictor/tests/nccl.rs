@@ -1,0 +1,161 @@
+//! NCCL's model against what NCCL itself printed, and the channels that its search finds.
+
+#![allow(clippy::print_stdout, clippy::panic, reason = "a skipped test says so, a failing one what of")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use common::topology;
+use weft_catalogue::Catalogue;
+use weft_collective::Collective;
+use weft_predictor::{Algorithm, Predictor, Price, Protocol, Request, Settings};
+use weft_topology::{NodeKind, Topology};
+
+/// A request for the first `each` GPUs of every host, with a version's constants.
+fn request(topology: &Topology, each: u32, version: &str) -> Request {
+    let gpus = topology.of_kind(NodeKind::Gpu).filter(|gpu| topology.node(*gpu).number < each).collect();
+    let settings = Settings::of_version(version.parse().expect("a version"));
+    Request { gpus: Some(gpus), settings, ..Request::new(Collective::AllReduce) }
+}
+
+/// DGX H100: eight GPUs, NVSwitches, a NIC of 400 Gb/s for each GPU, Intel CPUs.
+fn dgx_h100(nodes: u32) -> Topology {
+    topology(&format!("{nodes} x dgx-h100 @ rail-optimized(leaf 64x400G)"))
+}
+
+/// One pair that NCCL printed.
+#[derive(Debug)]
+struct Printed {
+    nodes: u32,
+    each: u32,
+    collective: Collective,
+    algorithm: Algorithm,
+    protocol: Protocol,
+    latency_us: f64,
+    algbw_gbps: f64,
+}
+
+fn read(text: &str) -> Vec<Printed> {
+    let mut printed = Vec::new();
+    for line in text.lines().skip(1).filter(|line| !line.trim().is_empty()) {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [nodes, each, collectives, algorithm, protocol, latency, bandwidth] = fields[..] else {
+            panic!("{line}")
+        };
+        for collective in collectives.split('|') {
+            printed.push(Printed {
+                nodes: nodes.parse().expect(line),
+                each: each.parse().expect(line),
+                collective: Collective::from_name(collective).expect(line),
+                algorithm: Algorithm::from_name(&algorithm.replace('_', "")).expect(line),
+                protocol: Protocol::from_name(protocol).expect(line),
+                latency_us: latency.parse().expect(line),
+                algbw_gbps: bandwidth.parse().expect(line),
+            });
+        }
+    }
+    printed
+}
+
+/// Every pair to the digit that is printed. Nodes are alike, so that two of them are looked at for all.
+fn agree(printed: &[Printed]) {
+    let topology = dgx_h100(2);
+    let mut prices: BTreeMap<(u32, u32, &str), Vec<Price>> = BTreeMap::new();
+    for row in printed {
+        let key = (row.nodes, row.each, row.collective.name());
+        let known = prices.entry(key).or_insert_with(|| {
+            let request = request(&topology, row.each, "2.27.5");
+            let predictor = Predictor::new(&topology, Catalogue::embedded(), &request).expect("channels");
+            let predictor = predictor.with_nodes(row.nodes).expect("several nodes stay several");
+            predictor.prices(row.collective).expect("prices")
+        });
+        let is_it = |price: &&Price| price.algorithm == row.algorithm && price.protocol == row.protocol;
+        let price = known.iter().find(is_it).unwrap_or_else(|| panic!("no {row:?} in {known:?}"));
+        let ours = (format!("{:.1}", price.latency_us), format!("{:.1}", price.algbw_gbps));
+        let theirs = (format!("{:.1}", row.latency_us), format!("{:.1}", row.algbw_gbps));
+        assert_eq!(ours, theirs, "{row:?} by {price:?}");
+    }
+}
+
+/// All pairs that NCCL 2.27.5 printed on clusters of DGX H100 (meta-pytorch/autoparallel, `nccl_cost_model.py`).
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads its inputs")]
+fn every_price_that_nccl_printed_comes_out() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/facts/nccl_golden_2.27.5.csv");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("skipped: no prices at {}", path.display());
+        return;
+    };
+    assert_eq!(text.lines().count(), 191, "a heading and 190 pairs");
+    agree(&read(&text));
+}
+
+/// A dozen of them, for whoever has no such file.
+#[test]
+fn a_dozen_of_the_prices_that_nccl_printed_come_out() {
+    agree(&read(
+        "nodes,gpus_per_node,collective,algorithm,protocol,latency_us,bandwidth_GBps
+2,1,all_gather|reduce_scatter,ring,LL,11.6,48.0
+2,8,all_gather|reduce_scatter,ring,LL128,44.6,313.2
+4,4,all_gather|reduce_scatter,ring,Simple,91.2,204.8
+32,8,all_gather|reduce_scatter,ring,Simple,1204.0,385.5
+4,2,all_reduce,ring,LL,30.8,11.7
+16,8,all_reduce,ring,LL128,559.6,148.0
+8,1,all_reduce,ring,Simple,204.4,27.4
+2,2,all_reduce,tree,LL,18.0,16.6
+4,8,all_reduce,tree,LL128,65.5,98.6
+16,4,all_reduce,tree,Simple,144.4,75.1
+2,8,all_reduce,nvls_tree,Simple,53.0,266.7
+8,4,all_reduce,nvls_tree,Simple,109.0,80.0
+",
+    ));
+}
+
+#[test]
+fn so_many_nodes_are_priced_as_if_each_were_looked_at() {
+    let (two, four) = (dgx_h100(2), dgx_h100(4));
+    let predictor = |topology| {
+        let request = Request::new(Collective::AllReduce);
+        Predictor::new(topology, Catalogue::embedded(), &request).expect("channels")
+    };
+    let grown = predictor(&two).with_nodes(4).expect("several nodes stay several");
+    let prices = |predictor: Predictor<'_>| predictor.prices(Collective::AllReduce).expect("prices");
+    assert_eq!(prices(grown), prices(predictor(&four)));
+    assert!(predictor(&two).with_nodes(1).is_none() && predictor(&two).with_nodes(0).is_none());
+}
+
+/// Channels and their rates within a node and to the network.
+fn found(text: &str, each: u32, collective: Collective, algorithm: Algorithm) -> (u16, f64, f64) {
+    let topology = topology(text);
+    let request = request(&topology, each, "2.30");
+    let predictor = Predictor::new(&topology, Catalogue::embedded(), &request).expect("channels");
+    let prices = predictor.prices(collective).expect("prices");
+    let price = prices.iter().find(|price| price.algorithm == algorithm).expect("the algorithm");
+    (price.channels, price.intra_gbps, price.inter_gbps)
+}
+
+#[test]
+fn the_search_finds_the_channels_that_nccl_prints() {
+    let reduce = Collective::AllReduce;
+    let ring = |text, each| found(text, each, reduce, Algorithm::Ring);
+    // One node: 12 links x 20 = 240 as 6 rings of 40, split; 18 x 20.6 = 370.8 as 6 of 60; 18 x 40.1 as 8 of 90.
+    assert_eq!(ring("dgx-a100", 8), (12, 20.0, 20.0));
+    assert_eq!(ring("dgx-h100", 8), (12, 30.0, 30.0));
+    assert_eq!(ring("dgx-b200", 8), (16, 45.0, 45.0));
+    assert_eq!(found("dgx-h100", 8, reduce, Algorithm::Tree), (12, 30.0, 30.0));
+    // In the switches: nine times 40 are 360 of 370.8, nine times 80 are 720 of 721.8.
+    assert_eq!(found("dgx-h100", 8, reduce, Algorithm::Nvls), (8, 40.0, 60.0));
+    assert_eq!(found("dgx-b200", 8, reduce, Algorithm::Nvls), (8, 80.0, 90.0));
+    // A NIC of 400 Gb/s is 50 GB/s to NCCL, of which the list has 48; up to four of them are split.
+    let several = "2 x dgx-h100 @ rail-optimized(leaf 64x400G)";
+    assert_eq!(ring(several, 1), (2, 24.0, 24.0));
+    assert_eq!(ring(several, 2), (4, 24.0, 24.0));
+    assert_eq!(ring(several, 4), (8, 24.0, 24.0));
+    assert_eq!(ring(several, 8), (8, 48.0, 48.0));
+    // Two nodes price a tree by what it carries within: up to twice what goes to the network.
+    assert_eq!(found(several, 4, reduce, Algorithm::Tree), (8, 48.0, 24.0));
+    assert_eq!(found(several, 8, reduce, Algorithm::NvlsTree), (8, 40.0, 48.0));
+    assert_eq!(found(several, 4, reduce, Algorithm::NvlsTree), (4, 48.0, 48.0));
+}
