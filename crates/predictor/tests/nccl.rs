@@ -159,3 +159,98 @@ fn the_search_finds_the_channels_that_nccl_prints() {
     assert_eq!(found(several, 8, reduce, Algorithm::NvlsTree), (8, 40.0, 48.0));
     assert_eq!(found(several, 4, reduce, Algorithm::NvlsTree), (4, 48.0, 48.0));
 }
+
+/// All channels of the rings together, GB/s within the node.
+fn rings(text: &str, each: u32) -> f64 {
+    let (channels, intra, _) = found(text, each, Collective::AllGather, Algorithm::Ring);
+    f64::from(channels) * intra
+}
+
+fn close(found: f64, expected: f64, share: f64) {
+    assert!((found - expected).abs() <= share * expected, "{found}, not {expected}");
+}
+
+/// DeepEP#16, DeepSeek-V3#28: an H800 has 400 GB/s of NVLink on paper, 200 in one direction, and 160 were measured.
+/// Eight links of 20.6 hold four rings of 40.
+#[test]
+fn h800_gives_160_of_200() {
+    close(rings("hgx-h800-8", 8), 160.0, 1e-9);
+}
+
+/// nccl-tests#149: an A100 has 600 GB/s on paper, 300 in one direction; 20 of 25 per link are effective, and about
+/// 230 in all come out.
+#[test]
+fn a100_gives_230_of_600() {
+    close(rings("dgx-a100", 8), 240.0, 1e-9);
+    let row = common::prediction("dgx-a100", Collective::AllReduce).rows.pop().expect("default sizes");
+    close(row.busbw.as_gigabytes(), 230.0, 0.05);
+}
+
+/// Machine Learning Engineering Open Book (network), rccl#1210: of k MI300X each has k - 1 links of 48 GB/s; 47.7 were
+/// measured of two and 312.9 of eight.
+#[test]
+fn mi300x_is_best_alone_or_with_all_eight() {
+    close(rings("mi300x-8", 2), 48.0, 1e-9);
+    close(rings("mi300x-8", 8), 336.0, 1e-9);
+    close(rings("mi300x-8", 2), 47.7, 0.08);
+    close(rings("mi300x-8", 8), 312.9, 0.08);
+}
+
+/// nccl-tests#251: 8 V100 on two nodes with two EDR adapters each reached 41.55 of 2 x 7/8 x 25 = 43.75 GB/s.
+#[test]
+fn two_nodes_may_exceed_the_rate_of_their_nics() {
+    let text = "2 x 4 v100-sxm2-16gb @ mesh(1) + 2 connectx-5-edr @ pcie3x16";
+    let bound = common::prediction(text, Collective::AllReduce).bound;
+    close(bound.busbw.as_gigabytes(), 43.75, 1e-3);
+}
+
+/// nccl#412, nccl#452: NICs add up only where GPUs reach each other faster than NICs do. On PCIe 3 a ring passes one
+/// port of 12 GB/s, which one adapter of 100 Gb/s feeds already; on NVLink a second one doubles it.
+#[test]
+fn a_second_nic_that_pcie_cannot_feed_adds_nothing() {
+    let to_network = |text: &str| {
+        let (channels, _, inter) = found(text, 4, Collective::AllGather, Algorithm::Ring);
+        f64::from(channels) * inter
+    };
+    let by_pcie = |nics: u32| to_network(&format!("2 x 4 t4 @ pcie3x16 + {nics} connectx-5-edr @ pcie3x16"));
+    assert!(by_pcie(2) < 1.1 * by_pcie(1), "{} {}", by_pcie(2), by_pcie(1));
+    let by_nvlink =
+        |nics: u32| to_network(&format!("2 x 4 v100-sxm2-16gb @ mesh(2) + {nics} connectx-5-edr @ pcie3x16"));
+    close(by_nvlink(2), 2.0 * by_nvlink(1), 1e-9);
+}
+
+/// nccl#1086: cards without access to each other copy through host memory; below one switch both hops of that take the
+/// same uplink, so that a pair gets exactly half of what it gets on two root ports.
+#[test]
+fn without_peer_access_a_pair_below_one_switch_gets_half() {
+    let apart = rings("2 rtx-4090 @ pcie4x16", 2);
+    let below_one = rings("2 rtx-4090 @ pcie-switch(1)", 2);
+    close(below_one, apart / 2.0, 1e-9);
+}
+
+/// Each version gives what its own tables say.
+#[test]
+fn versions_differ_where_their_tables_do() {
+    let price = |version: &str, collective, algorithm, protocol| {
+        let topology = dgx_h100(2);
+        let request = request(&topology, 8, version);
+        let predictor = Predictor::new(&topology, Catalogue::embedded(), &request).expect("channels");
+        let prices = predictor.prices(collective).expect("prices");
+        let is_it = |price: &&Price| price.algorithm == algorithm && price.protocol == protocol;
+        prices.iter().find(is_it).copied()
+    };
+    let (reduce, simple) = (Collective::AllReduce, Protocol::Simple);
+    // Up to 2.21 a tree's Simple steps count 28 us: 2 x (7 x 28 + 28).
+    close(price("2.21", reduce, Algorithm::Tree, simple).expect("a tree").latency_us, 448.0, 1e-9);
+    close(price("2.23", reduce, Algorithm::Tree, simple).expect("a tree").latency_us, 92.4, 1e-9);
+    // Rings with LL at 1/4 of 384 up to 2.20, 1/2 from 2.21 on, where the cap of 39 counts: x 16/30.
+    let ring = |version| price(version, reduce, Algorithm::Ring, Protocol::Ll).expect("a ring").algbw_gbps;
+    close(ring("2.20"), 39.0 * 16.0 / 30.0, 1e-9);
+    // NVLSTree from 2.28 on: the least of 2 x 0.85 x 40 x 7/8 = 59.5, 2 x 48 and 57.7; 8 heads, x 16/30.
+    let tree = |version| price(version, reduce, Algorithm::NvlsTree, simple).expect("a tree").algbw_gbps;
+    close(tree("2.28"), 8.0 * 57.7 * 16.0 / 30.0, 1e-9);
+    close(tree("2.27"), 8.0 * 40.0 * 5.0 / 6.0, 1e-9);
+    // Older and newer ones take the nearest tables.
+    assert_eq!(tree("2.30.99").to_bits(), tree("2.30").to_bits());
+    assert_eq!(ring("2.7").to_bits(), ring("2.18").to_bits());
+}
