@@ -254,3 +254,20 @@ fn versions_differ_where_their_tables_do() {
     assert_eq!(tree("2.30.99").to_bits(), tree("2.30").to_bits());
     assert_eq!(ring("2.7").to_bits(), ring("2.18").to_bits());
 }
+
+/// Hosts without a NIC get one with a warning; nodes of which unlike GPUs take part are of two kinds.
+#[test]
+fn what_is_assumed_of_nodes_is_said() {
+    let codes = |topology: &Topology, request: &Request| -> Vec<&'static str> {
+        let prediction =
+            weft_predictor::predict(topology, Catalogue::embedded(), request).expect("a prediction");
+        prediction.diagnostics.iter().map(|diagnostic| diagnostic.code.name).collect()
+    };
+    let bare = topology("2 x 4 a40");
+    assert!(codes(&bare, &Request::new(Collective::AllReduce)).contains(&"nic-assumed"));
+    let two = dgx_h100(2);
+    let gpus: Vec<_> = two.of_kind(NodeKind::Gpu).collect();
+    let some = |gpus: Vec<_>| Request { gpus: Some(gpus), ..Request::new(Collective::AllReduce) };
+    assert!(codes(&two, &some(gpus[..10].to_vec())).contains(&"nodes-differ"));
+    assert!(!codes(&two, &some(gpus)).contains(&"nodes-differ"));
+}

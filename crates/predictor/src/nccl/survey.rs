@@ -165,14 +165,15 @@ impl<'a> Survey<'a> {
     }
 
     /// Links from stop to stop: what each use weighs, and what the whole carries.
-    pub fn walk(&mut self, stops: &[NodeId], overhead: f64) -> Result<Option<Walked>, PredictError> {
+    pub fn walk(&mut self, stops: &[NodeId], overhead_factor: f64) -> Result<Option<Walked>, PredictError> {
         let (mut uses, mut rate) = (Vec::new(), f64::INFINITY);
         for (from, to) in stops.iter().zip(stops.iter().skip(1)) {
             let Some(route) = route(self.topology, *from, *to) else { return Ok(None) };
             for id in route.hops.iter().filter_map(|hop| hop.links.first().copied()) {
                 let link = *self.topology.link(id);
                 let Some(capacity) = self.host_capacity(&link)? else { continue };
-                let weight = if self.topology.family(&link) == LinkFamily::Pcie { overhead } else { 1.0 };
+                let weight =
+                    if self.topology.family(&link) == LinkFamily::Pcie { overhead_factor } else { 1.0 };
                 uses.push((self.resource(Resource::Link(id), capacity), weight));
                 rate = rate.min(capacity / weight);
             }
