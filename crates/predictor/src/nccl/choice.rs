@@ -127,6 +127,10 @@ pub(crate) struct Choice {
     pub inter_gbps: f64,
     /// Microseconds to start and end the kernel.
     pub base_us: f64,
+    /// Microseconds of one step within a node.
+    pub intra_us: f64,
+    /// Microseconds of one step between nodes.
+    pub inter_us: f64,
     /// Microseconds before the first byte counts, as NCCL prices it.
     pub latency_us: f64,
     /// The part of the latency that is steps, one after the other: the depth of the pipeline.

@@ -51,6 +51,8 @@ pub(crate) struct NicEnd {
     pub name: String,
     /// What its cable is called, or that it is assumed.
     pub title: String,
+    /// The catalogue's name of its model; `None` for one that is assumed.
+    pub model: Option<String>,
     /// What NCCL counts in one direction, GB/s.
     pub rate: f64,
     pub net: Net,
@@ -175,6 +177,7 @@ fn end(
         node: port.node,
         name: port.name,
         title: port.title,
+        model: port.node.and_then(|nic| survey.topology.model(nic)).map(str::to_owned),
         rate: port.rate,
         net: port.net,
         local,

@@ -32,7 +32,10 @@ pub(super) struct Price {
     /// What NCCL counts of the depth, where that is another figure.
     pub counted_us: f64,
     pub algbw: f64,
+    /// Within a node and between nodes.
     pub steps: (u32, u32),
+    /// Microseconds of one step within a node and between nodes.
+    pub step_us: (f64, f64),
 }
 
 impl Tuning<'_> {
@@ -192,6 +195,8 @@ impl Tuning<'_> {
             intra_gbps: graph.intra,
             inter_gbps: graph.inter,
             base_us: price.base_us,
+            intra_us: price.step_us.0,
+            inter_us: price.step_us.1,
             latency_us: price.base_us + price.counted_us,
             depth_us: price.depth_us,
             steps_intra: price.steps.0,

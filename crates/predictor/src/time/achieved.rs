@@ -4,12 +4,13 @@ use weft_base::Bytes;
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 
+use super::network;
 use super::{LIBRARY, LaunchCost, Time};
 use crate::PredictError;
 use crate::bound::Bound;
 use crate::nccl::choice::{Algorithm, Choice, Protocol, generation};
 use crate::nccl::constants::{Column, Constants};
-use crate::nccl::system::System;
+use crate::nccl::tuning::Tuning;
 use crate::step::Cite;
 
 /// A choice with the bandwidth and the latencies that it is expected to have.
@@ -18,16 +19,37 @@ pub(crate) struct Expected<'c> {
     pub choice: Choice,
     /// Message bytes per second in GB/s at large sizes.
     pub algbw: f64,
+    /// The same of what fills the pipeline within a node.
+    pub within: f64,
     /// To start and end the kernel.
     pub kernel_us: f64,
-    /// Hops, one after the other.
-    pub steps_us: f64,
-    /// The part of the ideal time to fill the pipeline that is seen.
+    /// Hops within a node, one after the other.
+    pub intra_us: f64,
+    /// Hops between nodes, one after the other.
+    pub inter_us: f64,
+    /// The part of the ideal time to fill the pipeline within a node that is seen.
     pub filling_share: f64,
+    /// What the network is filled with.
+    pub chunks: Chunks,
+    /// Whether the narrow links are those between nodes.
+    pub between: bool,
     /// Why it differs from NCCL's price; empty where it does not.
     pub reasons: Vec<Reason<'c>>,
     /// What carries no more than this, where the wires end before the model does.
     pub wire: Option<String>,
+}
+
+/// The chunks that fill the hops between nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Chunks {
+    /// Hops that are filled one after the other.
+    pub hops: f64,
+    /// The largest chunk.
+    pub most_bytes: f64,
+    /// So many of which a message is cut into at least.
+    pub least_count: f64,
+    /// What one of them passes at, GB/s.
+    pub rate: f64,
 }
 
 /// A correction to NCCL's price, as a clause, and where it comes from.
@@ -40,31 +62,42 @@ pub(crate) struct Reason<'c> {
 /// Prices `choice` by what was measured of such choices.
 pub(crate) fn expect<'c>(
     choice: Choice,
-    system: &System,
+    tuning: &Tuning<'c>,
     bus_factor: f64,
     bound: &Bound,
-    constants: Constants<'c>,
     catalogue: &'c Catalogue,
 ) -> Result<Expected<'c>, PredictError> {
     let achieved = Constants::of(catalogue, LIBRARY)?;
     let mut expected = Expected {
         algbw: choice.algbw,
+        within: choice.algbw,
         kernel_us: choice.base_us,
-        steps_us: choice.depth_us,
+        intra_us: f64::from(choice.steps_intra) * choice.intra_us,
+        inter_us: 0.0,
         filling_share: achieved.only("filling-share", "share")?,
+        chunks: Chunks::default(),
+        between: choice.nodes > 1 && network::is_narrow(tuning.system, &choice),
         choice,
         reasons: Vec::new(),
         wire: None,
     };
-    let reduces = expected.choice.collective == Collective::AllReduce;
-    if let (Algorithm::Nvls, Some(rate), true) = (expected.choice.algorithm, system.reducing, reduces) {
-        multicast(&mut expected, system, rate, constants, achieved)?;
+    let multicasts = matches!(expected.choice.algorithm, Algorithm::Nvls | Algorithm::NvlsTree);
+    if let (true, Some(rate), Collective::AllReduce) =
+        (multicasts, tuning.system.reducing, expected.choice.collective)
+    {
+        multicast(&mut expected, tuning, rate, achieved)?;
     }
     if expected.choice.protocol == Protocol::Ll {
-        small_stores(&mut expected, system, bus_factor, achieved)?;
+        small_stores(&mut expected, tuning, bus_factor, achieved)?;
     }
-    if expected.choice.staged && expected.choice.protocol == Protocol::Simple {
-        staged(&mut expected, system, bus_factor, achieved)?;
+    if expected.choice.nodes > 1 {
+        network::between(&mut expected, tuning, achieved)?;
+    }
+    if expected.choice.algorithm == Algorithm::Direct {
+        direct(&mut expected, achieved)?;
+    }
+    if expected.choice.staged && expected.choice.protocol == Protocol::Simple && !expected.between {
+        staged(&mut expected, tuning, bus_factor, achieved)?;
     }
     keep_within(&mut expected, bus_factor, bound);
     Ok(expected)
@@ -75,6 +108,7 @@ pub(crate) fn expect<'c>(
 /// Chunks pass a pipeline of depth D one after the other. Cut into the best number of chunks, a message that
 /// takes W on the wire takes (sqrt W + sqrt D)^2, so 2 sqrt(W D) more than W + D. NCCL cuts finer for small
 /// messages up to a largest chunk; from there on the extra time stays. LL passes single stores on: it has no chunks.
+/// Between nodes every hop waits for one chunk of NCCL's size.
 pub(crate) fn time(
     expected: &Expected<'_>,
     launch: LaunchCost,
@@ -86,8 +120,9 @@ pub(crate) fn time(
     let filling_us = match expected.choice.protocol {
         Protocol::Ll => 0.0,
         Protocol::Ll128 | Protocol::Simple => {
-            let wire_us = wire_us(bytes.as_f64().min(full_bytes));
-            expected.filling_share * 2.0 * libm::sqrt(wire_us * expected.steps_us)
+            let wire_us = bytes.as_f64().min(full_bytes) / (1000.0 * expected.within * correction);
+            let within = expected.filling_share * 2.0 * libm::sqrt(wire_us * expected.intra_us);
+            within + expected.chunks.filling_us(bytes)
         }
     };
     Time {
@@ -95,45 +130,88 @@ pub(crate) fn time(
         host_us: launch.host_us,
         call_us: launch.call_us,
         kernel_us: expected.kernel_us,
-        steps_us: expected.steps_us,
+        steps_us: expected.intra_us + expected.inter_us,
         filling_us,
         wire_us: wire_us(bytes.as_f64()),
+        between: expected.between,
+    }
+}
+
+impl Chunks {
+    fn filling_us(&self, bytes: Bytes) -> f64 {
+        if self.hops == 0.0 {
+            return 0.0;
+        }
+        let chunk = self.most_bytes.min(bytes.as_f64() / self.least_count);
+        self.hops * chunk / (1000.0 * self.rate)
     }
 }
 
 /// In-switch reduction moves every byte once up and once down on each GPU, and the head's share once more:
-/// (heads + 1) / heads of the message per direction. NCCL rounds that to its list of speeds; wires do not.
+/// (n + 1) / n of the message per direction. NCCL rounds that to its list of speeds; wires do not.
 fn multicast<'c>(
     expected: &mut Expected<'c>,
-    system: &System,
+    tuning: &Tuning<'c>,
     rate: f64,
-    constants: Constants<'c>,
     achieved: Constants<'c>,
 ) -> Result<(), PredictError> {
-    let efficiency = achieved.only("multicast-share", generation(system.capability))?;
-    let heads = f64::from(expected.choice.channels);
-    expected.algbw = rate * efficiency * heads / (heads + 1.0);
-    expected.steps_us = achieved.only("nvls-step", "step")?;
-    expected.kernel_us = constants.value("base-latency", "ring", Column::Third)?;
+    let system = tuning.system;
+    // Where an NVLink domain spans hosts, so many GPUs share the switches that each reaches less.
+    let row = if expected.choice.ranks_per_node > SERVER {
+        "blackwell-domain"
+    } else {
+        generation(system.capability)
+    };
+    let efficiency = achieved.only("multicast-share", row)?;
+    let heads = expected.choice.ranks_per_node;
+    let within = rate * efficiency * heads / (heads + 1.0);
+    if expected.choice.nodes == 1 || within < expected.algbw {
+        expected.algbw = within;
+        expected.between = false;
+        let text = format!(
+            "each GPU moves {heads:.0} + 1 of {heads:.0} parts per direction at {efficiency} of {rate:.1} GB/s"
+        );
+        let cites = achieved.cite("multicast-share").into_iter().chain(achieved.cite("nvls-step")).collect();
+        expected.reasons.push(Reason { text, cites });
+    }
+    expected.within = within;
+    expected.intra_us = heads * achieved.only("nvls-step", "step-per-gpu")?;
+    expected.kernel_us = tuning.constants.value("base-latency", "ring", Column::Third)?;
     expected.filling_share = 1.0;
-    let text = format!(
-        "each GPU moves {heads:.0} + 1 of {heads:.0} parts per direction at {efficiency} of {rate:.1} GB/s"
-    );
-    let cites = achieved.cite("multicast-share").into_iter().chain(achieved.cite("nvls-step")).collect();
-    expected.reasons.push(Reason { text, cites });
     Ok(())
 }
+
+/// Sends to all peers go on in rounds that are in step: where some of a round pass a narrow link, the others wait for
+/// it, so that all bytes pass at its rate. Within an island of switches it is copies that cost.
+fn direct<'c>(expected: &mut Expected<'c>, achieved: Constants<'c>) -> Result<(), PredictError> {
+    let choice = &expected.choice;
+    if choice.nodes > 1 {
+        let (ranks, inside) = (f64::from(choice.ranks), choice.ranks_per_node);
+        expected.algbw *= (ranks - inside) / (ranks - 1.0);
+        let text = "rounds of sends wait for those that leave the node".to_owned();
+        expected.reasons.push(Reason { text, cites: achieved.cite("direct-share").into_iter().collect() });
+        return Ok(());
+    }
+    let share = achieved.only("direct-share", "share")?;
+    expected.algbw *= share;
+    let text = format!("sends to all peers at once reach {share} of that");
+    expected.reasons.push(Reason { text, cites: achieved.cite("direct-share").into_iter().collect() });
+    Ok(())
+}
+
+/// GPUs of the largest server; more share switches only in a rack.
+const SERVER: f64 = 16.0;
 
 /// A hop of LL takes longer than NCCL counts on some generations, and its stores carry less.
 fn small_stores<'c>(
     expected: &mut Expected<'c>,
-    system: &System,
+    tuning: &Tuning<'c>,
     bus_factor: f64,
     achieved: Constants<'c>,
 ) -> Result<(), PredictError> {
-    let generation = generation(system.capability);
-    expected.steps_us *= achieved.only("ll-step-factor", generation)?;
-    let share = achieved.only("ll-share", generation)?;
+    let row = generation(tuning.system.capability);
+    expected.intra_us *= achieved.only("ll-step-factor", row)?;
+    let share = achieved.only("ll-share", row)?;
     if share < 1.0 {
         expected.algbw *= share;
         let text = format!("LL carries {share} of what NCCL counts: {:.1} GB/s", expected.algbw * bus_factor);
@@ -156,11 +234,11 @@ fn keep_within(expected: &mut Expected<'_>, bus_factor: f64, bound: &Bound) {
 /// Through host memory a ring reaches a share of the PCIe ports, whatever NCCL counts for the sockets' link.
 fn staged<'c>(
     expected: &mut Expected<'c>,
-    system: &System,
+    tuning: &Tuning<'c>,
     bus_factor: f64,
     achieved: Constants<'c>,
 ) -> Result<(), PredictError> {
-    let Some(port) = system.pcie_port else { return Ok(()) };
+    let Some(port) = tuning.system.pcie_port else { return Ok(()) };
     let share = achieved.only("staged-share", "share")?;
     expected.algbw = share * port / bus_factor;
     let text = format!(

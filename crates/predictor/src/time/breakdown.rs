@@ -23,6 +23,8 @@ pub(crate) struct Time {
     pub filling_us: f64,
     /// All bytes at the expected bandwidth.
     pub wire_us: f64,
+    /// Whether the narrow links are those between nodes.
+    pub between: bool,
 }
 
 /// Relative standard deviations of the parts, as logarithms.
@@ -79,8 +81,8 @@ impl Time {
             launch_us: self.call_us + self.kernel_us,
             steps_us: self.steps_us,
             ramp_us: self.filling_us,
-            intra_us: self.wire_us,
-            inter_us: 0.0,
+            intra_us: if self.between { 0.0 } else { self.wire_us },
+            inter_us: if self.between { self.wire_us } else { 0.0 },
         }
     }
 
@@ -123,6 +125,7 @@ mod tests {
             steps_us: 4.0,
             filling_us: 0.0,
             wire_us,
+            between: false,
         }
     }
 

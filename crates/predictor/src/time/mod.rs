@@ -6,6 +6,7 @@
 mod achieved;
 mod breakdown;
 mod launch;
+mod network;
 mod pricing;
 
 pub use launch::Launch;

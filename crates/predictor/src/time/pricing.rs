@@ -33,7 +33,7 @@ impl<'a> Pricing<'a> {
         (launch, calibration): (Option<Launch>, Option<&'a Calibration>),
     ) -> Result<Self, PredictError> {
         let all = tuning.choices(collective)?;
-        let (system, settings) = (tuning.system, tuning.settings);
+        let settings = tuning.settings;
         let wanted = |choice: &Choice| {
             // What is not an algorithm to NCCL cannot be allowed or excluded.
             let is_named = Algorithm::ALL.contains(&choice.algorithm);
@@ -47,7 +47,7 @@ impl<'a> Pricing<'a> {
         let choices = all
             .into_iter()
             .filter(|choice| !any || wanted(choice))
-            .map(|choice| expect(choice, system, bus_factor, bound, tuning.constants, catalogue))
+            .map(|choice| expect(choice, tuning, bus_factor, bound, catalogue))
             .collect::<Result<_, _>>()?;
         let achieved = Constants::of(catalogue, LIBRARY)?;
         let each = count(tuning.ranks.div_ceil(tuning.nodes.max(1)));
