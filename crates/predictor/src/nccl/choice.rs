@@ -147,6 +147,8 @@ pub(crate) struct Choice {
     pub ranks_per_node: f64,
     /// Message bytes per second in GB/s, as NCCL prices it.
     pub algbw: f64,
+    /// Of sends to all peers: so many rounds for each that passes the narrowest thing; 1 for everything else.
+    pub rounds_per_narrow: f64,
     /// The worst path type on the way within a node.
     pub kind: NcclPath,
     /// The worst path type to and from NICs; of the device itself where there is one node.

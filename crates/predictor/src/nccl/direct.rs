@@ -11,7 +11,8 @@ use crate::PredictError;
 
 /// LL for small messages, Simple for the others.
 pub(super) fn choices(tuning: &Tuning<'_>) -> Result<Vec<Choice>, PredictError> {
-    let algbw = 1.0 / heaviest_load(tuning.system, f64::from(tuning.ranks));
+    let (heaviest, rounds_per_narrow) = heaviest_load(tuning.system, f64::from(tuning.ranks));
+    let algbw = 1.0 / heaviest;
     let mut choices = Vec::new();
     for protocol in [Protocol::Ll, Protocol::Simple] {
         let graph = &tuning.graphs.ring;
@@ -26,7 +27,7 @@ pub(super) fn choices(tuning: &Tuning<'_>) -> Result<Vec<Choice>, PredictError> 
         let price = Price { algbw: algbw * share, steps, ..one };
         let channels = per_peer(tuning)?;
         let direct = tuning.complete(Collective::AllToAll, Algorithm::Direct, protocol, graph, price);
-        choices.push(Choice { channels, ..direct });
+        choices.push(Choice { channels, rounds_per_narrow, ..direct });
     }
     Ok(choices)
 }
@@ -55,33 +56,50 @@ fn per_peer(tuning: &Tuning<'_>) -> Result<u16, PredictError> {
     Ok(needed.next_power_of_two())
 }
 
-/// Bytes over the most loaded resource per byte of message, over what it carries: nanoseconds per byte.
-fn heaviest_load(system: &System, ranks: f64) -> f64 {
+/// Bytes over the most loaded resource per byte of message, over what it carries: nanoseconds per byte. And all peers
+/// of a rank over those whose way passes that resource.
+fn heaviest_load(system: &System, ranks: f64) -> (f64, f64) {
     let count = system.gpus.len();
     let mut load = vec![0.0; system.capacity.len()];
-    let mut add = |path: Option<&Path>, share: f64| {
-        for (index, weight) in path.into_iter().flat_map(|path| &path.uses) {
+    let mut add = |path: &Path, share: f64| {
+        for (index, weight) in &path.uses {
             load[*index] += weight * share;
         }
     };
-    for from in 0..count {
-        for to in (0..count).filter(|to| *to != from) {
-            add(system.path(from, to), 1.0 / ranks);
-        }
-    }
     #[expect(clippy::cast_precision_loss, reason = "GPUs of one node")]
     let away = (ranks - count as f64) / ranks;
     for gpu in 0..count {
+        peers(system, gpu).for_each(|path| add(path, 1.0 / ranks));
         let nics = nearest(system, gpu);
         #[expect(clippy::cast_precision_loss, reason = "NICs of one node")]
         let share = away / nics.len().max(1) as f64;
         for nic in nics {
-            add(system.nics[nic].out[gpu].as_ref(), share);
-            add(system.nics[nic].into[gpu].as_ref(), share);
+            ways(system, nic, gpu).for_each(|path| add(path, share));
         }
     }
-    let busiest = load.iter().zip(&system.capacity).map(|(load, capacity)| load / capacity);
-    busiest.fold(f64::MIN_POSITIVE, f64::max)
+    let busiest = load.iter().zip(&system.capacity).map(|(load, capacity)| load / capacity).enumerate();
+    let (narrow, heaviest) = busiest.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::MIN_POSITIVE));
+    let passes = |path: &&Path| path.uses.iter().any(|(index, _)| *index == narrow);
+    #[expect(clippy::cast_precision_loss, reason = "GPUs of one node")]
+    let passing = |gpu: usize| {
+        let inside = peers(system, gpu).filter(passes).count() as f64;
+        let leaves =
+            nearest(system, gpu).into_iter().any(|nic| ways(system, nic, gpu).any(|path| passes(&path)));
+        inside + if leaves { away * ranks } else { 0.0 }
+    };
+    let most = (0..count).map(passing).fold(1.0, f64::max);
+    (heaviest.max(f64::MIN_POSITIVE), (ranks - 1.0) / most)
+}
+
+/// From a GPU to the others of its node.
+fn peers(system: &System, gpu: usize) -> impl Iterator<Item = &Path> {
+    (0..system.gpus.len()).filter(move |to| *to != gpu).filter_map(move |to| system.path(gpu, to))
+}
+
+/// From a GPU to a NIC and back.
+fn ways(system: &System, nic: usize, gpu: usize) -> impl Iterator<Item = &Path> {
+    let end = &system.nics[nic];
+    end.out[gpu].iter().chain(end.into[gpu].iter())
 }
 
 /// The NICs that a GPU sends by: its own, else the nearest.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_catalogue::Catalogue;
+use weft_catalogue::{Catalogue, Form};
 use weft_topology::{LinkId, NcclPath, NodeId, Topology};
 
 use super::constants::Constants;
@@ -76,6 +76,8 @@ pub(crate) struct System {
     pub nics: Vec<NicEnd>,
     /// Rate of each GPU into switches that reduce; `None` unless all GPUs have such.
     pub reducing: Option<f64>,
+    /// Whether the GPUs are cards that NVLink bridges join.
+    pub bridged: bool,
     /// Whether every pair has a direct link of the GPU fabric, as AMD's modules have.
     pub full_mesh: bool,
     /// The best that one GPU can send: the larger of its NVLinks together and its PCIe port.
@@ -146,6 +148,10 @@ impl System {
             model.is_some_and(|gpu| gpu.architecture == "cdna3" || gpu.architecture == "cdna4")
         };
         let suffix = if gpus.iter().all(is_cdna3) { "-cdna3" } else { "" };
+        let is_card =
+            |gpu: &NodeId| survey.model(*gpu).ok().flatten().is_some_and(|gpu| gpu.form == Form::Card);
+        let bridged =
+            gpus.iter().all(is_card) && paths.iter().flatten().all(|path| path.kind == NcclPath::Nvl);
         let is_direct = |path: &Path| path.kind == NcclPath::Nvl && path.uses.len() == 1;
         let full_mesh = paths.iter().flatten().count() + gpus.len() == paths.len()
             && paths.iter().flatten().all(is_direct);
@@ -168,6 +174,7 @@ impl System {
             paths,
             nics,
             reducing,
+            bridged,
             full_mesh,
             total,
             pcie_port,

@@ -205,6 +205,7 @@ impl Tuning<'_> {
             ranks: self.ranks,
             ranks_per_node: self.ranks_per_node(),
             algbw: price.algbw,
+            rounds_per_narrow: 1.0,
             kind: graph.kind,
             kind_inter: graph.kind_inter,
             staged: graph.staged,

@@ -27,6 +27,10 @@ pub(crate) struct Expected<'c> {
     pub intra_us: f64,
     /// Hops between nodes, one after the other.
     pub inter_us: f64,
+    /// Peers to which a rank sends by itself; 0 where a channel passes everything on.
+    pub sends: f64,
+    /// What starting one of them costs.
+    pub send_us: f64,
     /// The part of the ideal time to fill the pipeline within a node that is seen.
     pub filling_share: f64,
     /// What the network is filled with.
@@ -74,6 +78,8 @@ pub(crate) fn expect<'c>(
         kernel_us: choice.base_us,
         intra_us: f64::from(choice.steps_intra) * choice.intra_us,
         inter_us: 0.0,
+        sends: 0.0,
+        send_us: 0.0,
         filling_share: achieved.only("filling-share", "share")?,
         chunks: Chunks::default(),
         between: choice.nodes > 1 && network::is_narrow(tuning.system, &choice),
@@ -82,6 +88,9 @@ pub(crate) fn expect<'c>(
         wire: None,
     };
     let multicasts = matches!(expected.choice.algorithm, Algorithm::Nvls | Algorithm::NvlsTree);
+    if let (true, false) = (tuning.system.bridged, multicasts) {
+        bridged(&mut expected, tuning, achieved)?;
+    }
     if let (true, Some(rate), Collective::AllReduce) =
         (multicasts, tuning.system.reducing, expected.choice.collective)
     {
@@ -89,6 +98,10 @@ pub(crate) fn expect<'c>(
     }
     if expected.choice.protocol == Protocol::Ll {
         small_stores(&mut expected, tuning, bus_factor, achieved)?;
+    }
+    if expected.choice.staged {
+        expected.intra_us = f64::from(expected.choice.steps_intra)
+            * achieved.only("staged-step", "step")?.max(expected.choice.intra_us);
     }
     if expected.choice.nodes > 1 {
         network::between(&mut expected, tuning, achieved)?;
@@ -127,13 +140,14 @@ pub(crate) fn time(
     };
     Time {
         bytes,
-        host_us: launch.host_us,
+        host_us: launch.host_us + launch.in_turn * expected.sends * expected.send_us,
         call_us: launch.call_us,
         kernel_us: expected.kernel_us,
         steps_us: expected.intra_us + expected.inter_us,
         filling_us,
         wire_us: wire_us(bytes.as_f64()),
         between: expected.between,
+        staged: expected.choice.staged && !expected.between,
     }
 }
 
@@ -181,26 +195,53 @@ fn multicast<'c>(
     Ok(())
 }
 
-/// Sends to all peers go on in rounds that are in step: where some of a round pass a narrow link, the others wait for
-/// it, so that all bytes pass at its rate. Within an island of switches it is copies that cost.
+/// Sends to all peers go on in rounds that are in step: where some rounds pass something narrow, the others wait for
+/// it, so that all bytes pass at its rate. Where all rounds pass alike it is copies that cost.
 fn direct<'c>(expected: &mut Expected<'c>, achieved: Constants<'c>) -> Result<(), PredictError> {
     let choice = &expected.choice;
-    if choice.nodes > 1 {
-        let (ranks, inside) = (f64::from(choice.ranks), choice.ranks_per_node);
-        expected.algbw *= (ranks - inside) / (ranks - 1.0);
-        let text = "rounds of sends wait for those that leave the node".to_owned();
-        expected.reasons.push(Reason { text, cites: achieved.cite("direct-share").into_iter().collect() });
-        return Ok(());
-    }
-    let share = achieved.only("direct-share", "share")?;
-    expected.algbw *= share;
-    let text = format!("sends to all peers at once reach {share} of that");
-    expected.reasons.push(Reason { text, cites: achieved.cite("direct-share").into_iter().collect() });
+    expected.sends = f64::from(choice.ranks) - 1.0;
+    let send_us = achieved.only("direct-send", "send")?;
+    expected.send_us = send_us;
+    let hops = if choice.nodes > 1 { expected.inter_us / f64::from(choice.steps_inter.max(1)) } else { 0.0 };
+    (expected.intra_us, expected.inter_us) = (choice.intra_us + expected.sends * send_us, hops);
+    let text = if choice.rounds_per_narrow > 1.0 {
+        expected.algbw /= choice.rounds_per_narrow;
+        format!(
+            "every round of sends waits as long as those that pass it, {:.2} for each",
+            choice.rounds_per_narrow
+        )
+    } else {
+        let share = achieved.only("direct-share", "share")?;
+        expected.algbw *= share;
+        format!("sends to all peers at once reach {share} of that")
+    };
+    let cites = achieved.cite("direct-share").into_iter().chain(achieved.cite("direct-send")).collect();
+    expected.reasons.push(Reason { text, cites });
     Ok(())
 }
 
 /// GPUs of the largest server; more share switches only in a rack.
 const SERVER: f64 = 16.0;
+
+/// Cards on a bridge reach less of their NVLinks than modules do: they have fewer processors at a lower clock.
+fn bridged<'c>(
+    expected: &mut Expected<'c>,
+    tuning: &Tuning<'c>,
+    achieved: Constants<'c>,
+) -> Result<(), PredictError> {
+    // The data-center chip of its generation has twelve links, the others four.
+    let row = match tuning.system.capability {
+        80 => "ampere-data-center",
+        other => generation(other),
+    };
+    let share = achieved.only("bridged-share", row)?;
+    if share < 1.0 {
+        expected.algbw *= share;
+        let text = format!("cards on a bridge were measured at {share} of what the search counts");
+        expected.reasons.push(Reason { text, cites: achieved.cite("bridged-share").into_iter().collect() });
+    }
+    Ok(())
+}
 
 /// A hop of LL takes longer than NCCL counts on some generations, and its stores carry less.
 fn small_stores<'c>(

@@ -25,6 +25,8 @@ pub(crate) struct Time {
     pub wire_us: f64,
     /// Whether the narrow links are those between nodes.
     pub between: bool,
+    /// Whether data is copied through host memory on the way.
+    pub staged: bool,
 }
 
 /// Relative standard deviations of the parts, as logarithms.
@@ -36,6 +38,8 @@ pub(crate) struct Spreads {
     pub steps: f64,
     /// Of bandwidths.
     pub wire: f64,
+    /// Of bandwidths through host memory.
+    pub staged: f64,
     /// Of everything: two runs of the same.
     pub repeat: f64,
 }
@@ -47,7 +51,13 @@ impl Spreads {
     /// What was measured of each.
     pub fn of(achieved: Constants<'_>) -> Result<Self, PredictError> {
         let row = |row| achieved.only("spread", row);
-        Ok(Self { start: row("start")?, steps: row("steps")?, wire: row("wire")?, repeat: row("repeat")? })
+        Ok(Self {
+            start: row("start")?,
+            steps: row("steps")?,
+            wire: row("wire")?,
+            staged: row("staged")?,
+            repeat: row("repeat")?,
+        })
     }
 }
 
@@ -89,13 +99,14 @@ impl Time {
     /// What the logarithm of the time may be off by: its parts are off independently of each other, each by its
     /// own share.
     pub fn deviation(&self, spreads: &Spreads) -> f64 {
+        let wire = if self.staged { spreads.staged } else { spreads.wire };
         let parts = if self.waits_for_host() {
-            [(self.call_us + self.host_us, spreads.start), (0.0, spreads.steps), (0.0, spreads.wire)]
+            [(self.call_us + self.host_us, spreads.start), (0.0, spreads.steps), (0.0, wire)]
         } else {
             [
                 (self.call_us + self.kernel_us, spreads.start),
                 (self.steps_us + self.filling_us, spreads.steps),
-                (self.wire_us, spreads.wire),
+                (self.wire_us, wire),
             ]
         };
         let squares: f64 =
@@ -114,7 +125,7 @@ impl Time {
 mod tests {
     use super::*;
 
-    const SPREADS: Spreads = Spreads { start: 0.3, steps: 0.6, wire: 0.05, repeat: 0.0 };
+    const SPREADS: Spreads = Spreads { start: 0.3, steps: 0.6, wire: 0.05, staged: 0.4, repeat: 0.0 };
 
     fn time(host_us: f64, wire_us: f64) -> Time {
         Time {
@@ -126,6 +137,7 @@ mod tests {
             filling_us: 0.0,
             wire_us,
             between: false,
+            staged: false,
         }
     }
 

@@ -40,12 +40,18 @@ pub(crate) struct LaunchCost {
     pub host_us: f64,
     /// Before it.
     pub call_us: f64,
+    /// Kernels that one process starts, one after the other.
+    pub in_turn: f64,
 }
 
 impl LaunchCost {
-    /// For so many GPUs of a host, each of which starts `kernels` of them.
-    pub fn of(launch: Launch, gpus: usize, achieved: Constants<'_>) -> Result<Self, PredictError> {
-        let row = |row| achieved.only("launch", row);
+    /// For so many GPUs of that generation in a host.
+    pub fn of(
+        launch: Launch,
+        gpus: usize,
+        generation: &str,
+        achieved: Constants<'_>,
+    ) -> Result<Self, PredictError> {
         #[expect(clippy::cast_precision_loss, reason = "a host has few GPUs")]
         let in_turn = match launch {
             Launch::OneProcess => gpus as f64,
@@ -53,9 +59,9 @@ impl LaunchCost {
         };
         let call_us = match launch {
             Launch::OneProcess | Launch::ProcessPerGpu => 0.0,
-            Launch::Framework => row("framework-call")?,
+            Launch::Framework => achieved.only("framework-call", "call")?,
         };
-        Ok(Self { host_us: in_turn * row("kernel")?, call_us })
+        Ok(Self { host_us: in_turn * achieved.only("launch", generation)?, call_us, in_turn })
     }
 }
 
@@ -75,12 +81,13 @@ impl Launches {
         launch: Option<Launch>,
         gpus: usize,
         hosts: usize,
+        generation: &str,
         achieved: Constants<'_>,
     ) -> Result<Self, PredictError> {
         let usual = if hosts > 1 { Launch::ProcessPerGpu } else { Launch::OneProcess };
         Ok(Self {
-            expected: LaunchCost::of(launch.unwrap_or(usual), gpus, achieved)?,
-            least: LaunchCost::of(launch.unwrap_or(Launch::ProcessPerGpu), gpus, achieved)?,
+            expected: LaunchCost::of(launch.unwrap_or(usual), gpus, generation, achieved)?,
+            least: LaunchCost::of(launch.unwrap_or(Launch::ProcessPerGpu), gpus, generation, achieved)?,
         })
     }
 }

@@ -8,7 +8,7 @@ use super::{Expected, LIBRARY, Launch, LaunchCost, Launches, Spreads, Time, expe
 use crate::PredictError;
 use crate::bound::Bound;
 use crate::calibrate::{Calibrated, Calibration, Regime};
-use crate::nccl::choice::{Algorithm, Choice, Protocol};
+use crate::nccl::choice::{Algorithm, Choice, Protocol, generation};
 use crate::nccl::constants::Constants;
 use crate::nccl::tuning::Tuning;
 use crate::predict::Row;
@@ -51,7 +51,8 @@ impl<'a> Pricing<'a> {
             .collect::<Result<_, _>>()?;
         let achieved = Constants::of(catalogue, LIBRARY)?;
         let each = count(tuning.ranks.div_ceil(tuning.nodes.max(1)));
-        let launches = Launches::of(launch, each, count(tuning.nodes), achieved)?;
+        let launches =
+            Launches::of(launch, each, count(tuning.nodes), generation(tuning.system.capability), achieved)?;
         Ok(Self {
             tuning,
             choices,

@@ -48,7 +48,7 @@ impl Ask {
             access: if row.says("P2P") { PeerAccess::Everywhere } else { PeerAccess::AsUsual },
             size: row.size,
             calibration: None,
-            launch: row.software.launch,
+            launch: launch(row),
         })
     }
 }
@@ -182,4 +182,13 @@ impl Answer {
         };
         (at(self.row.high), at(self.row.low))
     }
+}
+
+/// Who starts the kernels: as the software says, but what runs back to back waits for nothing.
+fn launch(row: &Measurement) -> Option<Launch> {
+    let queued = row.algorithm.contains("back to back");
+    row.software.launch.map(|launch| match launch {
+        Launch::Framework if queued => Launch::ProcessPerGpu,
+        Launch::Framework | Launch::ProcessPerGpu | Launch::OneProcess => launch,
+    })
 }
