@@ -95,7 +95,8 @@ pub struct Scored {
     pub algorithm: Algorithm,
     /// What NCCL is taken to choose.
     pub protocol: Protocol,
-    /// |predicted - measured| / measured, the measured value moved within its reading error.
+    /// |predicted - measured| / measured, of the time for small messages, else of the bandwidth; the measured value
+    /// moved within its reading error.
     pub error: f64,
     /// How many times the one is the other, whichever is larger.
     pub factor: f64,

@@ -188,10 +188,18 @@ impl Case {
             width_factor: place.width_factor,
             algorithm: answer.row.algorithm,
             protocol: answer.row.protocol,
-            error: (predicted_gbps - target_gbps).abs() / target_gbps,
+            error: self.error(predicted_gbps, target_gbps),
             factor: if ratio < 1.0 { 1.0 / ratio } else { ratio },
             warned: answer.warned.clone(),
         })
+    }
+
+    /// Of a small message it is the time that counts, of others the bandwidth.
+    fn error(&self, predicted_gbps: f64, target_gbps: f64) -> f64 {
+        match Kind::of(self.size) {
+            Kind::Latency => (target_gbps / predicted_gbps - 1.0).abs(),
+            Kind::Between | Kind::Bandwidth => (predicted_gbps / target_gbps - 1.0).abs(),
+        }
     }
 }
 
