@@ -68,6 +68,7 @@ pub const CODES: &[Code] = &[
     NOT_IN_MODEL,
     NIC_ASSUMED,
     UNLIKE_NODES,
+    crate::time::OUTSIDE,
     crate::validate::NOT_A_NUMBER,
     crate::calibrate::CALIBRATION_FILE,
 ];

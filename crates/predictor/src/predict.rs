@@ -15,7 +15,7 @@ use crate::nccl::system::{PeerAccess, Scene, library};
 use crate::nccl::tuning::Tuning;
 use crate::settings::Settings;
 use crate::step::Step;
-use crate::time::{Launch, Pricing};
+use crate::time::{self, Launch, Pricing};
 use crate::{PredictError, explain, findings};
 
 /// What is asked.
@@ -227,6 +227,7 @@ impl<'a> Predictor<'a> {
             explain::steps(chosen, narrow, self.constants, self.catalogue, &time, pricing.bus_factor);
         let mut diagnostics = findings::of(self.topology, self.catalogue, &self.gpus, &tuning, collective);
         diagnostics.extend(findings::unlike(self.cluster.kinds));
+        diagnostics.extend(time::notes(&tuning));
         let limit = (self.cluster.nodes == 1)
             .then(|| GraphLimit::of_gpus(self.topology, self.catalogue, &self.gpus, collective))
             .flatten();

@@ -8,8 +8,12 @@ mod breakdown;
 mod launch;
 mod network;
 mod pricing;
+mod validity;
 
 pub use launch::Launch;
+pub use validity::OUTSIDE;
+
+pub(crate) use validity::notes;
 
 use achieved::{expect, time};
 use breakdown::Spreads;
