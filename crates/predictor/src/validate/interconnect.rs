@@ -167,9 +167,11 @@ fn rate(before: &[&str], rest: &[&str], written: &[&str]) -> Option<(u32, Of)> {
     let after = if after.starts_with(&["/", "s"]) { &after[2..] } else { after };
     let counted = before.last() == Some(&"x");
     let of = match after {
+        // `8x200G per node`: it is the count that is of a node.
+        _ if counted => Of::Nic,
         ["/" | "per", "gpu" | "gpus", ..] => Of::Gpu,
         ["/" | "per", "node" | "host" | "server", ..] => Of::Host,
-        _ if rate >= HOST_RATE_GBIT && !counted => Of::Host,
+        _ if rate >= HOST_RATE_GBIT => Of::Host,
         _ => Of::Nic,
     };
     Some((rate, of))
@@ -240,6 +242,7 @@ mod tests {
             ("8 x 400 Gb/s RoCEv2 (RDMA)", Roce, Some(8), nic(400)),
             ("4x100G Omni-Path (not fully used)", OmniPath, Some(4), nic(100)),
             ("32x100G EFA", Efa, Some(32), nic(100)),
+            ("8x200G per node, TCPXO-like", DirectTcp, Some(8), nic(200)),
             ("8x400G EFA v4", Efa, Some(8), nic(400)),
             ("EFAv4 8x400 Gbps", Efa, Some(8), nic(400)),
             ("4x200G Slingshot-11", Slingshot, Some(4), nic(200)),

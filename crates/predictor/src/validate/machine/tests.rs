@@ -25,6 +25,9 @@ fn one_server() {
         ("P100-SXM2-16GB,4,1,NVLink1,", "4 p100-sxm2-16gb @ mesh"),
         ("V100-SXM2-16GB,4,1,NVLink2 (NV2 mesh),", "4 v100-sxm2-16gb @ mesh"),
         ("MI300X,8,1,xGMI,", "8 mi300x @ mesh"),
+        ("MI300X,2,1,xGMI,", "2 mi300x @ mesh"),
+        ("H100 NVL,2,1,NVLink bridge (NV12),", "2 h100-nvl-94gb @ nvlink-bridge"),
+        ("RTX 5090,4,1,PCIe5 x8,", "4 rtx-5090 @ pcie"),
         ("RTX 5090,8,1,PCIe5,", "8 rtx-5090 @ pcie"),
         ("RTX 4090,6,1,PCIe4 P2P,", "6 rtx-4090 @ pcie"),
         ("H100 PCIe,2,1,NVLink4 bridge,", "2 h100-pcie-80gb @ nvlink-bridge"),
@@ -66,6 +69,23 @@ fn several_servers() {
             "360 x 4 gb200 @ nvswitch4(18) + 4 connectx-7-ndr (infiniband-ndr)",
         ),
         ("GB200,72,18,NVLink5 NVL72,", "18 x 4 gb200 @ nvswitch4(18)"),
+        // What is counted as a host may be a rack.
+        (
+            "GB200,1440,20,NVLink5 NVL72,400G/GPU IB",
+            "360 x 4 gb200 @ nvswitch4(18) + 4 connectx-7-ndr (infiniband-ndr)",
+        ),
+        (
+            "H100 80GB HBM3,16,2,NVLink4,TCPXO-like: 8x200G per node",
+            "2 x 8 h100-sxm5-80gb @ nvswitch3(4) + 8 google-gvnic (tcp-200g)",
+        ),
+        (
+            "MI300X,16,2,xGMI / Infinity Fabric,8x400G RoCE",
+            "2 x 8 mi300x @ mesh + 8 connectx-7-ndr (roce-400g)",
+        ),
+        (
+            "B300,16,2,NVLink5,8x800G XDR IB",
+            "2 x 8 b300-sxm @ nvswitch4(2) + 8 connectx-8-xdr (infiniband-xdr)",
+        ),
         ("GB200,32,,NVLink5 SHARP,NVLink domain", "8 x 4 gb200 @ nvswitch4(18)"),
         ("P100-SXM2,8,8,,EDR IB (100G)", "8 x 1 p100-sxm2-16gb @ pcie + 1 connectx-4-edr (infiniband-edr)"),
         (
