@@ -244,3 +244,11 @@ fn a_value_that_a_variable_cannot_have_says_what_it_can() {
         assert!(exit == 2 && said.contains(wrong[0]), "{said}");
     }
 }
+
+#[test]
+fn a_table_for_the_tuner_is_written() {
+    let text = stdout(&["predict", "dgx-a100", "--gpus", "0-3", "--export", "nccl-tuner"]);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(lines[0].starts_with("allreduce,0,") && lines[0].ends_with(",-1,1,4,-1,-1"), "{text}");
+    assert!(text.contains("NCCL_TUNER_CONFIG_FILE"), "{text}");
+}

@@ -7,6 +7,7 @@ mod bound;
 pub mod calibrate;
 pub mod compare;
 mod explain;
+pub mod export;
 mod findings;
 mod limit;
 mod nccl;

@@ -153,7 +153,7 @@ fn show(own: u32, rows: Vec<Compared>) -> Vec<Compared> {
             row.timing.range_s.1 * 1e6,
             row.predicted_s * 1e6,
             row.ratio(),
-            row.verdict().text()
+            row.verdict().of_time()
         );
     }
     rows

@@ -30,7 +30,7 @@ pub fn compared(report: &Report) -> String {
             between(row.timing.range_s),
             micros(row.predicted_s),
             row.ratio(),
-            row.verdict().text()
+            row.verdict().of_time()
         );
     }
     let wrong: u64 = report.compared.iter().map(|row| row.timing.wrong_count).sum();
@@ -40,7 +40,7 @@ pub fn compared(report: &Report) -> String {
 }
 
 fn verdict(rows: &[Compared]) -> String {
-    let right = rows.iter().filter(|row| row.verdict() == Verdict::AsPredicted).count();
+    let right = rows.iter().filter(|row| row.verdict() == Verdict::AsExpected).count();
     format!(
         "# Median error         : {:.1} % (repeats lie {:.1} % apart, in the median)\n# As predicted         : {right} of {}\n",
         100.0 * median(rows.iter().map(Compared::error)),

@@ -1,9 +1,11 @@
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::slice;
 
 use weft_base::Diagnostic;
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
+use weft_predictor::calibrate::Calibration;
 use weft_predictor::compare::{Side, changes};
 use weft_predictor::{PredictError, Request};
 
@@ -13,7 +15,7 @@ use crate::changes as text;
 use crate::codes::NOT_COMPARED;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
-use crate::{json, report, settings};
+use crate::{access, calibration, json, report, settings};
 
 /// What changed since it was fast: links, health, settings, versions and benchmarks, the likely cause first
 ///
@@ -26,6 +28,9 @@ pub struct Args {
     /// Now
     #[arg(value_name = "AFTER")]
     after: OsString,
+    /// What this machine does differently from its kind, as `weft calibrate` writes it; of both sides
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
     #[command(flatten)]
     open: OpenArgs,
     /// How to print it
@@ -44,8 +49,9 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
 }
 
 fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
-    let (before, was) = side(&args.before, &args.open, catalogue)?;
-    let (after, is) = side(&args.after, &args.open, catalogue)?;
+    let calibration = args.calibration.as_deref().map(calibration::read).transpose()?;
+    let (before, was) = side(&args.before, args, calibration.clone(), catalogue)?;
+    let (after, is) = side(&args.after, args, calibration, catalogue)?;
     let found =
         changes(as_side(&before, &was), as_side(&after, &is), catalogue).map_err(|error| refused(&error))?;
     let is_finding = found.is_slower();
@@ -59,9 +65,16 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     Ok(Answer { text: text::text(&found), talk, is_finding, plain: false })
 }
 
-fn side(source: &OsString, open: &OpenArgs, catalogue: &Catalogue) -> Result<(Loaded, Request), Failure> {
-    let loaded = load::load(slice::from_ref(source), open, "compare", catalogue)?;
+fn side(
+    source: &OsString,
+    args: &Args,
+    calibration: Option<Calibration>,
+    catalogue: &Catalogue,
+) -> Result<(Loaded, Request), Failure> {
+    let loaded = load::load(slice::from_ref(source), &args.open, "compare", catalogue)?;
     let mut request = Request::new(Collective::AllReduce);
+    request.calibration = calibration;
+    request.access = access::of(&loaded, catalogue);
     // What is taken from the input is compared with the other side, which tells more than that it was taken.
     request.settings = settings::settings(&[], None, &loaded, &mut Vec::new())?;
     Ok((loaded, request))

@@ -7,6 +7,7 @@ use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_predictor::compare::plot;
+use weft_predictor::export::tuner_table;
 use weft_predictor::subsets::{self, Ranking};
 use weft_predictor::{Algorithm, Launch, PREDICTED, PredictError, Request, Version, predict};
 use weft_topology::{NodeId, NodeKind};
@@ -68,12 +69,22 @@ pub struct Args {
     /// framework (a loop that waits for each operation) [default: one-process on one host, else process-per-gpu]
     #[arg(long, value_name = "WHO", value_parser = launch)]
     launch: Option<Launch>,
+    /// Write what is expected for another program instead: a table for a tuner plugin of NCCL, of all collectives
+    #[arg(long, value_enum, ignore_case = true, value_name = "FORM")]
+    export: Option<Export>,
     /// Show how the numbers come about, and where each of them is from
     #[arg(long)]
     explain: bool,
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Form,
+}
+
+/// What is written for another program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Export {
+    /// CSV for the example plugin of NCCL's source (`ext-tuner/example`).
+    NcclTuner,
 }
 
 /// How to print it.
@@ -189,6 +200,13 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     };
     if let Some(ranking) = ranking.as_ref().filter(|ranking| ranking.count < 2) {
         return Ok(only_ranked(args, ranking, &loaded, &findings, catalogue));
+    }
+    if args.export == Some(Export::NcclTuner) {
+        let table = tuner_table(topology, catalogue, &request)
+            .map_err(|error| refused(&error, args.collective, &loaded))?;
+        let machine = show::composition(&loaded, catalogue);
+        let talk = report::findings(&loaded.diagnostics, &loaded.sources);
+        return Ok(Answer { talk, ..Answer::plain(table.to_csv(&machine)) });
     }
     let prediction =
         predict(topology, catalogue, &request).map_err(|error| refused(&error, args.collective, &loaded))?;

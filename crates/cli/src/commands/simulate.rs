@@ -11,7 +11,7 @@ use super::Answer;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
 use crate::simulate::{self, Progress, Setup, scenario};
-use crate::{input, json, output, report, show};
+use crate::{calibration, input, json, output, report, show};
 
 /// Play collectives on a cluster in virtual time: how long, where the time goes, what a fault costs
 ///
@@ -35,6 +35,10 @@ pub struct Args {
     /// How the network behaves, without a scenario; `weft show --list networks` names the models
     #[arg(long, short, value_name = "NAME")]
     network: Option<String>,
+    /// What this machine does differently from its kind, as `weft calibrate` writes it: its links carry as much more
+    /// or less as it says; launches and steps are not played
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
     /// Write a timeline for Perfetto (ui.perfetto.dev) to this file
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -70,7 +74,10 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         Failure::because(exit, format!("simulate {name}"), findings, sources)
     };
     let scenario = scenario::parse(&name, &text).map_err(|finding| refused(Exit::BadInput, vec![finding]))?;
-    let loaded = cluster(args, &name, scenario.cluster.get_ref(), catalogue)?;
+    let mut loaded = cluster(args, &name, scenario.cluster.get_ref(), catalogue)?;
+    if let Some(path) = &args.calibration {
+        loaded.topology = calibration::read(path)?.on_links(&loaded.topology);
+    }
     let setup = simulate::prepare((&name, &text), &scenario, &loaded.topology, catalogue)
         .map_err(|findings| refused(Exit::BadInput, findings))?;
     let progress = Progress::new();

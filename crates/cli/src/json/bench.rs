@@ -105,7 +105,7 @@ fn compared(row: &Compared, ranks: u32) -> RowJson {
         wrong: row.timing.wrong_count,
         predicted_s: Some(row.predicted_s),
         ratio: Some(row.ratio()),
-        verdict: Some(row.verdict().text()),
+        verdict: Some(row.verdict().of_time()),
     }
 }
 

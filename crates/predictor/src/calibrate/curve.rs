@@ -21,6 +21,8 @@ const CLOSE: f64 = 0.05;
 const FALL_MAX: f64 = 0.9;
 /// How often rows that lie far off are given less weight.
 const ROUNDS: usize = 4;
+/// What is taken before anything is measured counts like so many rows.
+const ENOUGH: f64 = 4.0;
 /// Beyond so many deviations a row counts less.
 const FAR: f64 = 2.0;
 
@@ -36,6 +38,8 @@ struct Point {
     left: f64,
     /// Rows in it.
     rows: f64,
+    /// The sum of the squares of what they differ by.
+    squares: f64,
 }
 
 /// The corrections of all collectives that were measured.
@@ -62,7 +66,10 @@ pub(super) fn corrections(
             ));
         }
     }
-    let of = |(collective, rows)| kernel.curves(collective, &merged(rows));
+    let of = |(collective, rows)| {
+        let points = merged(rows);
+        kernel.as_noisy_as(&points).curves(collective, &points)
+    };
     Ok(by_collective.into_iter().flat_map(of).collect())
 }
 
@@ -74,17 +81,19 @@ fn merged(mut rows: Vec<(Regime, f64, f64)>) -> Vec<Point> {
         let choice = (regime.algorithm, regime.protocol);
         match points.last_mut() {
             Some(last) if last.choice == choice && place - last.place <= CLOSE => {
-                let rows = last.rows + 1.0;
+                let (rows, apart) = (last.rows + 1.0, left - last.left);
                 last.place += (place - last.place) / rows;
-                last.left += (left - last.left) / rows;
+                last.left += apart / rows;
+                last.squares += apart * (left - last.left);
                 last.rows = rows;
             }
-            Some(_) | None => points.push(Point { choice, place, left, rows: 1.0 }),
+            Some(_) | None => points.push(Point { choice, place, left, rows: 1.0, squares: 0.0 }),
         }
     }
     points
 }
 
+#[derive(Debug, Clone, Copy)]
 struct Kernel {
     shared: f64,
     own: f64,
@@ -105,6 +114,15 @@ impl Kernel {
         let near = libm::exp(-(a.1 - b.1).abs() / self.length);
         let own = if a.0.is_some() && a.0 == b.0 { self.own * self.own } else { 0.0 };
         near * (self.shared * self.shared + own)
+    }
+
+    /// With the noise that rows of like times show, where that is more than what rows usually do.
+    fn as_noisy_as(self, points: &[Point]) -> Self {
+        let squares: f64 = points.iter().map(|point| point.squares).sum();
+        let freedom: f64 = points.iter().map(|point| point.rows - 1.0).sum();
+        // As if the usual noise had been seen in a few rows more.
+        let variance = (squares + ENOUGH * self.noise * self.noise) / (freedom + ENOUGH);
+        Self { noise: variance.sqrt().max(self.noise), ..self }
     }
 
     /// The variance of `points` as they are measured.
@@ -158,10 +176,10 @@ impl Process<'_> {
     fn widening(&self) -> f64 {
         let mut errors: Vec<f64> = self.errors().into_iter().map(f64::abs).collect();
         errors.sort_by(f64::total_cmp);
-        // Half of a normal distribution lies within 0.6745 deviations. Few points tell little: one more counts
-        // as it was thought.
+        // Half of a normal distribution lies within 0.6745 deviations. Few points tell little.
         let middle = errors.get(errors.len() / 2).map_or(1.0, |middle| middle / 0.6745);
-        if errors.len() < 4 { middle.max(1.0) } else { middle.max(0.5) }
+        let count = f64::from(u32::try_from(errors.len()).unwrap_or(u32::MAX));
+        ((count * middle * middle + ENOUGH) / (count + ENOUGH)).sqrt()
     }
 
     /// Mean and deviation of what is left at a place.

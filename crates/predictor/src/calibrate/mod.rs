@@ -11,7 +11,9 @@ mod pairs;
 #[cfg(test)]
 mod tests;
 
+use weft_base::Rate;
 use weft_collective::Collective;
+use weft_topology::{Health, LinkFamily, Overlay, Topology};
 
 pub use file::CALIBRATION_FILE;
 pub use fit::{Observation, fit};
@@ -165,6 +167,27 @@ impl Calibration {
         let (factor, spread) = self.correction(regime)?.at(scaled_us);
         let (time_us, wide) = (scaled_us * factor, libm::exp(ONE_OF_TWENTY * spread));
         Some(Calibrated { time_us, low_us: time_us / wide, high_us: time_us * wide })
+    }
+
+    /// The machine with links that carry what its efficiencies say, for whatever plays messages on them.
+    #[must_use]
+    pub fn on_links(&self, topology: &Topology) -> Topology {
+        let mut overlay = Overlay::default();
+        for (id, link) in topology.links() {
+            let share = match topology.family(link) {
+                LinkFamily::Network => self.inter_efficiency.value,
+                LinkFamily::GpuFabric
+                | LinkFamily::Pcie
+                | LinkFamily::Coherent
+                | LinkFamily::Socket
+                | LinkFamily::OnPackage
+                | LinkFamily::Memory
+                | LinkFamily::DisplayBridge => self.intra_efficiency.value,
+            };
+            let observed = Some(Rate::from_gigabytes(link.capacity.as_gigabytes() * share));
+            overlay.set(id, Health { observed, ..Health::up(link.count) });
+        }
+        overlay.applied(topology)
     }
 
     /// The correction of a regime, else of its collective.

@@ -160,6 +160,22 @@ fn links_that_copies_find_slow_are_slow_for_collectives() {
 }
 
 #[test]
+fn links_carry_what_the_efficiencies_say() {
+    let catalogue = Catalogue::embedded();
+    let machine = catalogue.system("dgx-a100").unwrap();
+    let whole = weft_topology::build(machine, catalogue).unwrap().topology;
+    let half = super::Calibration {
+        intra_efficiency: Fitted { value: 0.5, standard_error: 0.0 },
+        ..super::Calibration::default()
+    };
+    let now = half.on_links(&whole);
+    for ((_, was), (_, is)) in whole.links().zip(now.links()) {
+        assert!((is.capacity.as_gigabytes() / was.capacity.as_gigabytes() - 0.5).abs() < 1e-6);
+        assert_eq!(was.count, is.count);
+    }
+}
+
+#[test]
 fn the_file_reads_as_it_was_written() {
     let mut found = fitted(&observed(&machine(3.0, 1.3, 0.8), |_| true));
     found.machine = Some("a \"rack\"".to_owned());

@@ -2,7 +2,7 @@
 
 use weft_base::Rate;
 use weft_catalogue::{Catalogue, LinkFamily};
-use weft_topology::{Health, Link, NodeId, NodeKind, Overlay, Topology};
+use weft_topology::{Health, Link, NcclPath, NodeId, NodeKind, Overlay, Topology};
 
 use super::measured::Point;
 use super::verdict::Verdict;
@@ -83,6 +83,18 @@ fn doubts(topology: &Topology, request: &Request) -> Vec<Doubt> {
     asked("only trees were used", "NCCL_ALGO", &|request| {
         request.settings = request.settings.clone().only(Algorithm::Tree);
     });
+    asked(
+        "the network went over TCP sockets",
+        "`NET/` lines of NCCL_DEBUG=INFO, NCCL_IB_DISABLE, the network's plugin",
+        &|request| {
+            request.settings.sockets_only = true;
+        },
+    );
+    asked(
+        "adapters did not reach the GPUs' memory by themselves (no GPUDirect RDMA)",
+        "GDRDMA in NCCL_DEBUG=INFO, `lsmod` (nvidia_peermem), NCCL_NET_GDR_LEVEL",
+        &|request| request.settings.gdr_level = Some(NcclPath::Loc),
+    );
     for (text, look, family, share) in DEGRADED {
         let overlay = degraded(topology, *family, *share);
         doubts.push(Doubt { text, look, topology: overlay.applied(topology), request: request.clone() });

@@ -44,10 +44,10 @@ impl Expectation {
         let is_close = (self.time_s / measured_s - 1.0).abs() <= CLOSE;
         if is_close || (repeats_s.0 <= high_s && repeats_s.1 >= low_s) {
             Verdict::AsExpected
-        } else if measured_s > self.time_s {
-            Verdict::Low
-        } else {
+        } else if measured_s < self.time_s {
             Verdict::High
+        } else {
+            Verdict::Low
         }
     }
 }

@@ -7,11 +7,12 @@ use crate::model::{Calibration, Probes};
 use crate::{Choice, Communicator, Fault, Transport};
 use weft_base::Bytes;
 use weft_collective::Collective;
+use weft_predictor::compare::Expectation;
+
+pub use weft_predictor::compare::Verdict;
 
 /// How long each probe takes about, each time.
 const PROBE: Duration = Duration::from_millis(2);
-/// Where a prediction is right whatever the repeats say.
-const CLOSE: f64 = 0.1;
 
 /// One size of one collective.
 #[derive(Debug, Clone)]
@@ -26,17 +27,6 @@ pub struct Compared {
     pub timing: Timing,
     /// What was predicted, in seconds.
     pub predicted_s: f64,
-}
-
-/// How a prediction stands to what was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Within a tenth of the median, or between the shortest and the longest repeat.
-    AsPredicted,
-    /// It takes less.
-    Quicker,
-    /// It takes more.
-    Slower,
 }
 
 impl Compared {
@@ -57,25 +47,7 @@ impl Compared {
 
     /// What to think of it.
     pub fn verdict(&self) -> Verdict {
-        let (least_s, most_s) = self.timing.range_s;
-        if self.error() <= CLOSE || (least_s..=most_s).contains(&self.predicted_s) {
-            Verdict::AsPredicted
-        } else if self.timing.median_s < self.predicted_s {
-            Verdict::Quicker
-        } else {
-            Verdict::Slower
-        }
-    }
-}
-
-impl Verdict {
-    /// In words.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::AsPredicted => "as predicted",
-            Self::Quicker => "quicker",
-            Self::Slower => "slower",
-        }
+        Expectation::of(self.predicted_s).judge(self.timing.median_s, self.timing.range_s)
     }
 }
 
