@@ -56,7 +56,7 @@ pub(super) fn corrections(
     };
     let mut by_collective: BTreeMap<Collective, Vec<(Regime, f64, f64)>> = BTreeMap::new();
     for row in rows {
-        let expected_us = calibration.scaled_us(&row.parts);
+        let expected_us = calibration.grown_us(row.regime.collective, &row.parts);
         if expected_us > 0.0 {
             let left = libm::log(row.measured_us / expected_us);
             by_collective.entry(row.regime.collective).or_default().push((

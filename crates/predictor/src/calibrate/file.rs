@@ -7,6 +7,7 @@ use serde::Deserialize;
 use weft_base::{Code, Diagnostic, Place};
 use weft_collective::Collective;
 
+use super::growth::Growth;
 use super::{Calibration, CalibrationSource, Correction, Fitted, Knot};
 use crate::{Algorithm, Protocol};
 
@@ -28,6 +29,8 @@ struct File {
     #[serde(default)]
     source: Vec<SourceFile>,
     parameters: ParametersFile,
+    #[serde(default)]
+    growth: Vec<toml::Spanned<GrowthFile>>,
     #[serde(default)]
     correction: Vec<toml::Spanned<CorrectionFile>>,
 }
@@ -54,6 +57,14 @@ struct ParametersFile {
 struct FittedFile {
     value: f64,
     spread: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrowthFile {
+    collective: String,
+    bytes: Vec<f64>,
+    factor: Vec<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,7 +111,12 @@ impl Calibration {
             .correction
             .iter()
             .map(|it| correction(it.get_ref()).map_err(|message| wrong(message, Some(it.span()))));
+        let growths = file
+            .growth
+            .iter()
+            .map(|it| growth(it.get_ref()).map_err(|message| wrong(message, Some(it.span()))));
         Ok(Self {
+            growths: growths.collect::<Result<_, _>>()?,
             machine: file.machine,
             sources: file
                 .source
@@ -135,6 +151,14 @@ impl Calibration {
             let Fitted { value, standard_error: spread } = fitted;
             let _ = writeln!(text, "{name} = {{ value = {value:.4}, spread = {spread:.4} }}");
         }
+        for growth in &self.growths {
+            let list = |value: &dyn Fn(&(f64, f64)) -> String| {
+                growth.knots.iter().map(value).collect::<Vec<_>>().join(", ")
+            };
+            let _ = writeln!(text, "\n[[growth]]\ncollective = \"{}\"", growth.collective.name());
+            let _ = writeln!(text, "bytes = [{}]", list(&|(bytes, _)| format!("{bytes:.1}")));
+            let _ = writeln!(text, "factor = [{}]", list(&|(_, factor)| format!("{factor:.4}")));
+        }
         for correction in &self.corrections {
             let _ = writeln!(text, "\n[[correction]]\ncollective = \"{}\"", correction.collective.name());
             if let Some((algorithm, protocol)) = correction.choice {
@@ -165,6 +189,23 @@ impl Calibration {
             ("inter-efficiency", self.inter_efficiency),
         ]
     }
+}
+
+fn growth(file: &GrowthFile) -> Result<Growth, String> {
+    let collective = Collective::from_name(&file.collective)
+        .ok_or_else(|| format!("there is no collective `{}`", file.collective))?;
+    if file.bytes.len() != file.factor.len() {
+        return Err("`bytes` and `factor` have as many numbers each".to_owned());
+    }
+    let knots: Vec<(f64, f64)> = file.bytes.iter().copied().zip(file.factor.iter().copied()).collect();
+    let is_sound = |(bytes, factor): &(f64, f64)| {
+        [bytes, factor].into_iter().all(|value| *value > 0.0 && value.is_finite())
+    };
+    let grows = |two: &[(f64, f64)]| two[0].0 < two[1].0 && two[0].1 <= two[1].1;
+    if !knots.iter().all(is_sound) || !knots.windows(2).all(grows) {
+        return Err("`bytes` ascend above 0, and `factor` does not fall".to_owned());
+    }
+    Ok(Growth { collective, knots })
 }
 
 fn correction(file: &CorrectionFile) -> Result<Correction, String> {

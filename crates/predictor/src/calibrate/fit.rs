@@ -1,9 +1,13 @@
 //! The parameters of a machine from rows of benchmarks: least squares of the logarithms of ratios, with what is
 //! taken before anything is measured, and rows that lie far off counting less.
 
+use std::collections::BTreeMap;
+
 use weft_catalogue::Catalogue;
+use weft_collective::Collective;
 
 use super::curve;
+use super::growth::Growth;
 use super::matrix::Cholesky;
 use super::pairs::PairEvidence;
 use super::{Calibration, Fitted, Parts, Regime};
@@ -57,6 +61,13 @@ pub fn fit(
         inter_efficiency: fitted(4),
         ..Calibration::default()
     };
+    let mut by_collective: BTreeMap<Collective, Vec<(f64, f64)>> = BTreeMap::new();
+    for row in &usable {
+        let left = libm::log(row.measured_us / calibration.scaled_us(&row.parts));
+        by_collective.entry(row.regime.collective).or_default().push((row.parts.bytes, left));
+    }
+    calibration.growths =
+        by_collective.iter().map(|(collective, rows)| Growth::fitted(*collective, rows)).collect();
     calibration.corrections = curve::corrections(&usable, &calibration, constants)?;
     Ok(calibration)
 }

@@ -6,6 +6,7 @@
 mod curve;
 mod file;
 mod fit;
+mod growth;
 mod matrix;
 mod pairs;
 #[cfg(test)]
@@ -19,12 +20,15 @@ pub use file::CALIBRATION_FILE;
 pub use fit::{Observation, fit};
 pub use pairs::{PairEvidence, pair_evidence};
 
+use self::growth::Growth;
 use crate::{Algorithm, Protocol};
 
 /// The time of one operation in microseconds, in the parts that a calibration scales. Their sum is what is
 /// predicted without one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Parts {
+    /// The message.
+    pub bytes: f64,
     /// Before the first step: launching, and what the library does once per operation.
     pub launch_us: f64,
     /// Steps one after the other.
@@ -110,6 +114,7 @@ pub struct Calibration {
     pub intra_efficiency: Fitted,
     /// A factor on the bandwidth that is expected between hosts.
     pub inter_efficiency: Fitted,
+    pub(crate) growths: Vec<Growth>,
     pub(crate) corrections: Vec<Correction>,
 }
 
@@ -139,6 +144,7 @@ impl Default for Calibration {
             ramp_scale: as_predicted,
             intra_efficiency: as_predicted,
             inter_efficiency: as_predicted,
+            growths: Vec::new(),
             corrections: Vec::new(),
         }
     }
@@ -154,16 +160,22 @@ impl Calibration {
             + parts.inter_us / self.inter_efficiency.value
     }
 
+    /// Microseconds by the parameters and the growth with the message.
+    pub(crate) fn grown_us(&self, collective: Collective, parts: &Parts) -> f64 {
+        let growth = self.growths.iter().find(|growth| growth.collective == collective);
+        self.scaled_us(parts) * growth.map_or(1.0, |growth| growth.at(parts.bytes))
+    }
+
     /// Microseconds as expected of this machine. Where a part grows and none shrinks, the time grows.
     pub fn time_us(&self, regime: Regime, parts: &Parts) -> f64 {
-        let scaled_us = self.scaled_us(parts);
+        let scaled_us = self.grown_us(regime.collective, parts);
         self.correction(regime).map_or(scaled_us, |correction| scaled_us * correction.at(scaled_us).0)
     }
 
     /// The time with its interval; `None` where nothing was measured of the collective, so that what is known of
     /// such machines in general still holds.
     pub fn interval(&self, regime: Regime, parts: &Parts) -> Option<Calibrated> {
-        let scaled_us = self.scaled_us(parts);
+        let scaled_us = self.grown_us(regime.collective, parts);
         let (factor, spread) = self.correction(regime)?.at(scaled_us);
         let (time_us, wide) = (scaled_us * factor, libm::exp(ONE_OF_TWENTY * spread));
         Some(Calibrated { time_us, low_us: time_us / wide, high_us: time_us * wide })

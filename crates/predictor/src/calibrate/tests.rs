@@ -19,6 +19,7 @@ fn predicted() -> Vec<(Regime, Parts)> {
                 (
                     LL,
                     Parts {
+                        bytes,
                         launch_us: 6.0,
                         steps_us: 8.0,
                         ramp_us: 0.0,
@@ -29,7 +30,7 @@ fn predicted() -> Vec<(Regime, Parts)> {
             } else {
                 let intra_us = bytes / 200e3;
                 let ramp_us = 2.0 * (intra_us.min(160.0) * 40.0).sqrt();
-                (SIMPLE, Parts { launch_us: 8.0, steps_us: 40.0, ramp_us, intra_us, inter_us: 0.0 })
+                (SIMPLE, Parts { bytes, launch_us: 8.0, steps_us: 40.0, ramp_us, intra_us, inter_us: 0.0 })
             }
         })
         .collect()
@@ -119,8 +120,9 @@ fn what_no_parameter_makes_is_corrected_and_times_grow() {
     let mut last_us = 0.0;
     for step in 0..4000_i32 {
         let intra_us = libm::exp(f64::from(step) / 200.0);
-        let time_us =
-            found.time_us(SIMPLE, &Parts { launch_us: 8.0, steps_us: 40.0, intra_us, ..Parts::default() });
+        let bytes = intra_us * 200e3;
+        let time_us = found
+            .time_us(SIMPLE, &Parts { bytes, launch_us: 8.0, steps_us: 40.0, intra_us, ..Parts::default() });
         assert!(time_us > last_us, "{intra_us}: {last_us} then {time_us}");
         last_us = time_us;
     }
@@ -140,6 +142,25 @@ fn the_interval_is_as_wide_as_the_rows_lie_apart() {
         (known.low_us..=known.high_us).contains(&row.measured_us)
     });
     assert!(inside.count() >= 20, "24 rows");
+}
+
+/// A machine whose small messages take 10 % more with each of 8 doublings, where the prediction is flat.
+#[test]
+fn what_grows_where_the_prediction_is_flat_is_told_by_size() {
+    let row = |power: i32| {
+        let parts = Parts { bytes: libm::ldexp(1.0, power), launch_us: 20.0, ..Parts::default() };
+        Observation { regime: LL, parts, measured_us: 20.0 * libm::pow(1.1, f64::from(power - 3)) }
+    };
+    let all: Vec<Observation> = (3..=11).map(row).collect();
+    let third: Vec<Observation> = all.iter().copied().step_by(2).collect();
+    let found = fitted(&third);
+    let mut last_us = 0.0;
+    for row in &all {
+        let time_us = found.time_us(row.regime, &row.parts);
+        assert!((time_us / row.measured_us - 1.0).abs() < 0.04, "{row:?}: {time_us}");
+        assert!(time_us >= last_us);
+        last_us = time_us;
+    }
 }
 
 #[test]

@@ -85,9 +85,10 @@ impl Time {
     /// As a calibration scales it.
     pub fn parts(&self) -> Parts {
         if self.waits_for_host() {
-            return Parts { launch_us: self.total_us(), ..Parts::default() };
+            return Parts { bytes: self.bytes.as_f64(), launch_us: self.total_us(), ..Parts::default() };
         }
         Parts {
+            bytes: self.bytes.as_f64(),
             launch_us: self.call_us + self.kernel_us,
             steps_us: self.steps_us,
             ramp_us: self.filling_us,
