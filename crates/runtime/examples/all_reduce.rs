@@ -46,6 +46,7 @@ fn options(arguments: &[String]) -> Result<Options, Box<dyn Error>> {
             "part" => options.settings.part_bytes = bytes()?,
             "direct" => options.settings.direct_from_bytes = bytes()?,
             "up" => options.settings.direct_up_to_bytes = bytes()?,
+            "streamed" => options.settings.streamed_from_bytes = bytes()?,
             "bounce" => options.settings.direct_part_bytes = bytes()?,
             _ => return Err(format!("there is no option `{key}`").into()),
         }

@@ -16,7 +16,7 @@ use weft_runtime::{Choice, Communicator, Either, Element, Fault, Joining, Place,
 fn main() -> Result<(), Fault> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [ranks, transport, collective, least, most, factor, rest @ ..] = &arguments[..] else {
-        println!("RANKS shm|tcp COLLECTIVE|all LEAST MOST FACTOR [each]");
+        println!("RANKS shm|tcp|registered COLLECTIVE|all|probes LEAST MOST FACTOR [each]");
         return Ok(());
     };
     let number = |text: &String| text.parse::<u64>().unwrap();
@@ -36,14 +36,20 @@ fn main() -> Result<(), Fault> {
     joining.deadline = Duration::from_secs(30);
     let begun = std::time::Instant::now();
     let mut group = Communicator::join(&joining)?;
+    let joined_s = begun.elapsed().as_secs_f64();
+    group.barrier()?;
     if own == 0 {
-        println!("# joined after {:.3} s", begun.elapsed().as_secs_f64());
+        println!(
+            "# joined after {joined_s:.3} s, first call over after {:.3} s",
+            begun.elapsed().as_secs_f64()
+        );
     }
     let sizes = Series::sizes(Bytes::new(number(least)), Bytes::new(number(most)), number(factor));
     if collective == "probes" {
         probe(&mut group, Bytes::new(number(most)))?;
     } else {
-        collectives(&mut group, collective, &sizes, !rest.is_empty())?;
+        let registered = transport == "registered";
+        collectives(&mut group, (collective, registered), &sizes, !rest.is_empty())?;
     }
     drop(group);
     for mut other in others {
@@ -78,31 +84,24 @@ fn probe(group: &mut Communicator<Either>, most: Bytes) -> Result<(), Fault> {
 /// Compares collectives of that name, by the algorithm that is chosen or by each.
 fn collectives(
     group: &mut Communicator<Either>,
-    name: &str,
+    (name, registered): (&str, bool),
     sizes: &[Bytes],
     each: bool,
 ) -> Result<(), Fault> {
     let (own, ranks) = (group.rank().get(), group.ranks());
-    let all = [
-        Collective::AllReduce,
-        Collective::AllGather,
-        Collective::ReduceScatter,
-        Collective::Broadcast,
-        Collective::Reduce,
-        Collective::AllToAll,
-    ];
     let mut rows = Vec::new();
-    for one in all.iter().filter(|one| name == "all" || one.name() == name) {
+    let all = weft_runtime::measure::collectives().filter(|one| *one != Collective::Barrier);
+    for one in all.filter(|one| name == "all" || one.name() == name) {
         let least = u64::from(ranks) * 4;
         let series = Series {
-            collective: *one,
+            collective: one,
             element: Element::F32,
             reduction: Reduction::Sum,
             root: Rank::new(0),
             sizes: sizes.iter().copied().filter(|size| size.get() >= least).collect(),
             repeats: 5,
             lasting: Duration::from_millis(10),
-            registered: false,
+            registered,
         };
         if each {
             rows.extend(algorithms(group, &series)?);
@@ -135,7 +134,7 @@ fn algorithms(group: &mut Communicator<Either>, series: &Series) -> Result<Vec<C
         }
         group.choose(chosen.clone());
         if own == 0 {
-            println!("  chosen at {bytes}: {}", group.explain(&call));
+            println!("  chosen at {bytes}: {}", group.explain(&call, series.registered));
         }
     }
     Ok(rows)

@@ -49,13 +49,13 @@ mod wire;
 pub use buffer::Buffer;
 #[cfg(target_os = "linux")]
 pub use communicator::Joining;
-pub use communicator::{Choice, Communicator, Priced};
+pub use communicator::{Choice, Communicator, Played, Priced};
 pub use element::{Element, Reduction};
 pub use fault::Fault;
 pub use half::{bf16, f16};
 pub use number::Number;
 pub use player::{Memory, Player, Progress};
-pub use ports::{Announced, Port, Ports, Shape, Transport};
+pub use ports::{Announced, Port, Ports, Shape, Transport, Tuning};
 pub use reduce::{accumulate, combine, copy, divide};
 #[cfg(target_os = "linux")]
 pub use rendezvous::{Endpoint, Meeting, MeetingId, Member, Place, Roster, meet};

@@ -38,6 +38,13 @@ pub trait Ports {
         take: impl FnMut(&[u8]),
     ) -> Result<usize, Fault>;
 
+    /// Whether these bytes, which are written now and pushed later, had better be written past the caches, as others
+    /// read them where they are.
+    fn passes_on(&self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
+    }
+
     /// As [`Ports::pull`] of `into.len()` bytes which are only kept, not combined; a transport that can put them there
     /// itself spares a copy. An empty message is pulled, as nothing would show that it has come.
     fn pull_into(&mut self, port: Port, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Fault> {
@@ -73,18 +80,43 @@ pub struct Shape {
     pub direct_from_bytes: usize,
     /// Up to this length it does.
     pub direct_up_to_bytes: usize,
+    /// From this length on the receiver reads them where they are, if they are in a buffer that it can map.
+    pub registered_from_bytes: usize,
 }
 
 impl Shape {
     /// Of a stream of bytes: copied in parts, with so much on its way.
     pub const fn stream(part_bytes: usize, window_bytes: usize) -> Self {
-        Self { line_bytes: 0, part_bytes, window_bytes, direct_from_bytes: usize::MAX, direct_up_to_bytes: 0 }
+        Self {
+            line_bytes: 0,
+            part_bytes,
+            window_bytes,
+            direct_from_bytes: usize::MAX,
+            direct_up_to_bytes: 0,
+            registered_from_bytes: usize::MAX,
+        }
     }
 
     /// Whether the rest of a piece is read by the receiver.
     pub fn is_direct(&self, piece: usize, rest: usize) -> bool {
         rest >= self.direct_from_bytes && piece <= self.direct_up_to_bytes
     }
+
+    /// Whether there are buffers that receivers map.
+    pub fn registers(&self) -> bool {
+        self.registered_from_bytes < usize::MAX
+    }
+}
+
+/// What a transport does in one of two ways, of which neither is the better one on all machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuning {
+    /// From this length on, what others read is written past the caches.
+    pub streamed_from_bytes: usize,
+    /// From this length on, receivers read pieces from the sender's memory.
+    pub direct_from_bytes: usize,
+    /// From this length on, receivers read pieces where they are that are in a buffer that they can map.
+    pub registered_from_bytes: usize,
 }
 
 /// Ports that know how to wait.
@@ -115,5 +147,21 @@ pub trait Transport: Ports {
     /// where memory is lacking.
     fn buffer(&self, bytes: usize) -> Result<Buffer<u8>, Fault> {
         Ok(Buffer::private(bytes))
+    }
+
+    /// How it does what can be done in two ways; nothing where there is no choice.
+    fn tuning(&self) -> Option<Tuning> {
+        None
+    }
+
+    /// Does it so from now on. All ranks must be told the same at the same point.
+    fn tune(&mut self, tuning: Tuning) {
+        let _ = tuning;
+    }
+
+    /// Whether peers take these bytes where they are, as they lie in such memory.
+    fn is_registered(&self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
     }
 }

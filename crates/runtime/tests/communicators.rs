@@ -5,12 +5,12 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Buffers, Draws, calls, expected::expected, filled, reference};
-use weft_collective::{ALGORITHMS, Call, Plan, Rank, Terrain};
+use common::cases::{cases, plays_all};
+use weft_collective::{Call, Collective, Counts, Rank, Terrain};
 use weft_runtime::transports::shared_memory::{Settings, SharedMemory};
 use weft_runtime::{
-    Choice, Communicator, Element, Joining, Listening, Meeting, Place, Reduction, Tcp, TcpSettings,
-    Transport, bf16, f16, meet,
+    Choice, Communicator, Element, Fault, Joining, Listening, Meeting, Place, Reduction, Tcp, TcpSettings,
+    bf16, f16, meet,
 };
 
 /// Does the same on every rank, each on a thread of its own; what each gives, in the order of ranks.
@@ -19,7 +19,16 @@ fn together<R: Send>(
     algorithm: &str,
     work: impl Fn(&mut Communicator<SharedMemory>) -> R + Sync,
 ) -> Vec<R> {
-    let settings = Settings::default();
+    together_by(ranks, algorithm, Settings::default(), work)
+}
+
+/// The same by other settings.
+fn together_by<R: Send>(
+    ranks: u32,
+    algorithm: &str,
+    settings: Settings,
+    work: impl Fn(&mut Communicator<SharedMemory>) -> R + Sync,
+) -> Vec<R> {
     let region = SharedMemory::create(ranks as usize, &settings).unwrap();
     std::thread::scope(|scope| {
         let member = |rank| {
@@ -118,67 +127,58 @@ fn what_a_message_takes_is_the_same_for_all() {
     assert!(speeds.iter().all(|other| *other == speeds[0]), "{speeds:?}");
 }
 
-/// An algorithm's plan for a call, what each rank brings, and what each must end with.
-struct Case {
-    algorithm: &'static str,
-    plan: Plan,
-    call: Call,
-    before: Vec<Buffers>,
-    right: Vec<Buffers>,
-}
-
-/// Every algorithm on so many ranks, over singles and by the order of its plan.
-fn cases(ranks: u32) -> Vec<Case> {
-    let add = |first: &[u8], second: &[u8]| {
-        let number = |bytes: &[u8]| f32::from_ne_bytes(bytes.try_into().unwrap());
-        (number(first) + number(second)).to_ne_bytes().to_vec()
-    };
-    let (terrain, mut draws, mut cases) = (Terrain::flat(ranks), Draws(u64::from(ranks)), Vec::new());
-    for entry in ALGORITHMS {
-        for call in entry.collectives().iter().flat_map(|collective| calls(*collective, ranks, Element::F32))
-        {
-            if entry.suits(&call, &terrain).is_err() {
-                continue;
-            }
-            let plan = entry.plan(&call, &terrain);
-            let before = filled(&plan, &call, Element::F32, &mut draws);
-            let right = reference::played(&plan, &call, before.clone(), add);
-            cases.push(Case { algorithm: entry.name(), plan, call, before, right });
-        }
-    }
-    cases
-}
-
-/// A rank's part of all cases; how many there were.
-fn plays_all<T: Transport>(group: &mut Communicator<T>, cases: &[Case]) -> usize {
-    let rank = group.rank();
-    for Case { algorithm, plan, call, before, right } in cases {
-        group.choose(Choice::Named((*algorithm).to_owned()));
-        let Buffers { input, mut output } = before[rank.index()].clone();
-        group.call(call, (Element::F32, Reduction::Sum), &input, &mut output).unwrap();
-        for (at, bytes) in expected(plan, call, before, rank) {
-            let range = at..at + bytes.len();
-            assert_eq!(
-                output[range.clone()],
-                right[rank.index()].output[range],
-                "{algorithm}, {call:?}, rank {rank}"
-            );
-        }
-    }
-    cases.len()
-}
-
 #[test]
 fn every_algorithm_gives_over_shared_memory_what_its_plan_says_bit_by_bit() {
     let mut played = 0;
     for ranks in 1..=8 {
         let cases = cases(ranks);
-        let counts = together(ranks, "ring", |group| plays_all(group, &cases));
+        let counts = together(ranks, "ring", |group| plays_all(group, &cases, false));
         assert!(counts.iter().all(|count| *count == cases.len()));
         played += cases.len();
     }
     println!("{played} plans");
     assert!(played > 1000);
+}
+
+/// Past the caches, and read where they are: what is sent, what is passed on, and what plans need besides.
+#[test]
+fn every_algorithm_gives_the_same_past_the_caches_and_from_registered_buffers() {
+    let settings = Settings {
+        streamed_from_bytes: 64,
+        registered_from_bytes: 64,
+        part_bytes: 256,
+        ..Settings::default()
+    };
+    for ranks in [2, 3, 4, 7] {
+        let cases = cases(ranks);
+        for registered in [false, true] {
+            let counts = together_by(ranks, "ring", settings, |group| plays_all(group, &cases, registered));
+            assert!(counts.iter().all(|count| *count == cases.len()));
+        }
+    }
+}
+
+#[test]
+fn buffers_of_one_kind_on_all_ranks_are_chosen_for_and_others_are_named() {
+    let call = Call { counts: Counts::Even(4096), in_place: true, ..Call::bytes(Collective::AllReduce, 0) };
+    let by = (Element::U8, Reduction::Max);
+    let run = |shared: fn(u32) -> bool| {
+        together(2, "ring", |group| {
+            group.calibrate().unwrap();
+            let mut buffer = group.buffer::<u8>(4096).unwrap();
+            let mut own = vec![1; 4096];
+            buffer.fill(1);
+            let data = if shared(group.rank().get()) { &mut buffer[..] } else { &mut own[..] };
+            group.call(&call, by, &[], data)
+        })
+    };
+    assert!(run(|_| true).iter().chain(&run(|_| false)).all(Result::is_ok));
+    let mixed = run(|rank| rank == 0);
+    assert!(
+        mixed.iter().any(|ended| matches!(ended, Err(Fault::Differs { theirs, ours, .. })
+            if format!("{theirs}{ours}").contains("registered buffers"))),
+        "{mixed:?}"
+    );
 }
 
 #[test]
@@ -196,7 +196,11 @@ fn every_algorithm_gives_over_tcp_what_its_plan_says_bit_by_bit() {
                     let roster = meet(&meeting, listening.endpoints().to_vec(), "plans").unwrap();
                     let transport = Tcp::connect(listening, &roster, rank, settings).unwrap();
                     let choice = Choice::Named("ring".to_owned());
-                    plays_all(&mut Communicator::new(rank, Terrain::flat(ranks), transport, choice), cases)
+                    plays_all(
+                        &mut Communicator::new(rank, Terrain::flat(ranks), transport, choice),
+                        cases,
+                        false,
+                    )
                 })
             };
             let members: Vec<_> = (0..ranks).map(member).collect();

@@ -7,13 +7,13 @@ mod common;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Buffers, Draws, calls, expected::expected, filled, reference};
+use common::cases::{cases, plays_all};
 use weft_base::Guid;
-use weft_collective::{ALGORITHMS, Rank, Terrain};
+use weft_collective::{Rank, Terrain};
 use weft_runtime::transports::verbs::{
     Completion, Device, Library, LinkLayer, PortState, QueuePair, SoftFabric, SoftQueue, Verbs,
 };
-use weft_runtime::{Choice, Communicator, Element, Fault, Reduction};
+use weft_runtime::{Choice, Communicator, Fault, Reduction};
 
 #[test]
 fn the_library_tells_devices_and_ports() {
@@ -95,39 +95,11 @@ fn together<R: Send>(
 
 #[test]
 fn every_algorithm_gives_over_queue_pairs_what_its_plan_says_bit_by_bit() {
-    let add = |first: &[u8], second: &[u8]| {
-        let number = |bytes: &[u8]| f32::from_ne_bytes(bytes.try_into().unwrap());
-        (number(first) + number(second)).to_ne_bytes().to_vec()
-    };
     let mut played = 0;
     for ranks in [1, 2, 3, 4, 8] {
-        let (terrain, mut draws, mut cases) = (Terrain::flat(ranks), Draws(7), Vec::new());
-        for entry in ALGORITHMS {
-            for call in entry.collectives().iter().flat_map(|one| calls(*one, ranks, Element::F32)) {
-                if entry.suits(&call, &terrain).is_ok() {
-                    let plan = entry.plan(&call, &terrain);
-                    let before = filled(&plan, &call, Element::F32, &mut draws);
-                    let right = reference::played(&plan, &call, before.clone(), add);
-                    cases.push((entry.name(), plan, call, before, right));
-                }
-            }
-        }
-        together(ranks, Duration::from_secs(60), |group| {
-            let rank = group.rank();
-            for (algorithm, plan, call, before, right) in &cases {
-                group.choose(Choice::Named((*algorithm).to_owned()));
-                let Buffers { input, mut output } = before[rank.index()].clone();
-                group.call(call, (Element::F32, Reduction::Sum), &input, &mut output).unwrap();
-                for (at, bytes) in expected(plan, call, before, rank) {
-                    let range = at..at + bytes.len();
-                    assert_eq!(
-                        output[range.clone()],
-                        right[rank.index()].output[range],
-                        "{algorithm}, {call:?}"
-                    );
-                }
-            }
-        });
+        let cases = cases(ranks);
+        let counts = together(ranks, Duration::from_secs(60), |group| plays_all(group, &cases, false));
+        assert!(counts.iter().all(|count| *count == cases.len()));
         played += cases.len();
     }
     println!("{played} plans");

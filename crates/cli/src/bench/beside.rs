@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use weft_base::Bytes;
 use weft_runtime::measure::{Compared, Verdict, median};
 use weft_runtime::model::{Calibration, Regime};
 
@@ -71,13 +72,21 @@ fn costs(text: &mut String, calibration: &Calibration) {
     if calibration.turn_s > 0.0 {
         let _ = writeln!(text, "a turn on a processor  {} us", micros(calibration.turn_s));
     }
+    if let Some(tuning) = calibration.tuning {
+        let from = |bytes: usize| {
+            if bytes < usize::MAX { format!("from {}", Bytes::new(bytes as u64)) } else { "never".to_owned() }
+        };
+        let _ = writeln!(text, "past the caches        {}", from(tuning.streamed_from_bytes));
+        let _ = writeln!(text, "read by the system     {}", from(tuning.direct_from_bytes));
+    }
     if calibration.wire_s_per_byte > 0.0 {
         let _ = writeln!(text, "the wire               {} GB/s", rate(calibration.wire_s_per_byte));
     }
-    let regimes: [(&str, Option<&Regime>); 3] = [
+    let regimes: [(&str, Option<&Regime>); 4] = [
         ("in one line", calibration.line.as_ref()),
         ("copied twice", Some(&calibration.stream)),
         ("read by the receiver", calibration.direct.as_ref()),
+        ("registered", calibration.registered.as_ref()),
     ];
     for (name, regime) in regimes {
         let Some(regime) = regime else { continue };
@@ -93,6 +102,8 @@ fn costs(text: &mut String, calibration: &Calibration) {
             .iter()
             .map(|rates| ("pieces of", rates))
             .chain(regime.touching.iter().map(|rates| ("touching", rates)))
+            .chain(regime.passed_on.iter().map(|rates| ("passed on", rates)))
+            .chain(regime.fresh.iter().map(|rates| ("written", rates)))
         {
             let _ = writeln!(
                 text,

@@ -9,7 +9,7 @@ use weft_base::{Bytes, Diagnostic, Rate, Span};
 use weft_collective::Rank;
 use weft_formats::Source;
 use weft_runtime::model::{Calibration, Local, Probed, Probes, Rates, Regime};
-use weft_runtime::{Choice, Communicator, Either, Fault};
+use weft_runtime::{Choice, Communicator, Either, Fault, Tuning};
 
 use super::Task;
 use crate::codes::{CALIBRATION, FILE_UNREADABLE};
@@ -32,22 +32,25 @@ pub fn calibrate(group: &mut Communicator<Either>, task: &Task) -> Result<(Vec<P
     Ok((probes.probed(), probes.calibration()))
 }
 
-/// Makes all ranks choose by what the first one was told, where it was told anything.
-pub fn tell(group: &mut Communicator<Either>, known: Option<&Calibration>) -> Result<(), Fault> {
+/// Makes all ranks choose by what the first one was told, where it was told anything; gives it.
+pub fn tell(
+    group: &mut Communicator<Either>,
+    known: Option<&Calibration>,
+) -> Result<Option<Calibration>, Fault> {
     let root = Rank::new(0);
     let mut text = known.map_or_else(String::new, |known| saved(known, None)).into_bytes();
     let mut length = [i64::try_from(text.len()).unwrap_or(0)];
     group.broadcast(&mut length, root)?;
     text.resize(usize::try_from(length[0]).unwrap_or(0), 0);
     if text.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     group.broadcast(&mut text, root)?;
     let text = String::from_utf8_lossy(&text);
     let refused = |why: Diagnostic| Fault::Lacking { what: "a calibration", how: why.message };
     let known = calibration_file("rank 0", &text).map_err(refused)?;
-    group.choose(Choice::Quickest(Box::new(known)));
-    Ok(())
+    group.choose(Choice::Quickest(Box::new(known.clone())));
+    Ok(Some(known))
 }
 
 /// What messages cost, from a file that the user names.
@@ -88,6 +91,8 @@ struct File {
     line: Option<RegimeFile>,
     stream: RegimeFile,
     direct: Option<RegimeFile>,
+    registered: Option<RegimeFile>,
+    tuning: Option<TuningFile>,
     #[serde(default)]
     local: Vec<LocalFile>,
 }
@@ -102,6 +107,18 @@ struct RegimeFile {
     pieces: Vec<RatesFile>,
     #[serde(default)]
     touching: Vec<RatesFile>,
+    #[serde(default, rename = "passed-on")]
+    passed_on: Vec<RatesFile>,
+    #[serde(default)]
+    fresh: Vec<RatesFile>,
+}
+
+/// From which lengths on; what is not said is never done.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TuningFile {
+    streamed: Option<Bytes>,
+    direct: Option<Bytes>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -148,8 +165,18 @@ fn calibration_file(name: &str, text: &str) -> Result<Calibration, Diagnostic> {
         line: file.line.map(regime),
         stream: regime(file.stream),
         direct: file.direct.map(regime),
+        registered: file.registered.map(regime),
+        tuning: file.tuning.map(|tuning| Tuning {
+            streamed_from_bytes: from(tuning.streamed),
+            direct_from_bytes: from(tuning.direct),
+            registered_from_bytes: 0,
+        }),
         local: file.local.iter().map(local).collect(),
     })
+}
+
+fn from(bytes: Option<Bytes>) -> usize {
+    bytes.and_then(|bytes| usize::try_from(bytes.get()).ok()).unwrap_or(usize::MAX)
 }
 
 fn regime(file: RegimeFile) -> Regime {
@@ -159,6 +186,8 @@ fn regime(file: RegimeFile) -> Regime {
         latency_s: file.latency.as_seconds(),
         pieces: rates(file.pieces),
         touching: rates(file.touching),
+        passed_on: rates(file.passed_on),
+        fresh: rates(file.fresh),
     }
 }
 
@@ -203,17 +232,31 @@ fn saved(calibration: &Calibration, host: Option<&str>) -> String {
     if calibration.wire_s_per_byte > 0.0 {
         let _ = writeln!(text, "wire = {}", rate(calibration.wire_s_per_byte));
     }
+    if let Some(tuning) = calibration.tuning {
+        text.push_str("\n[tuning]\n");
+        let from = [("streamed", tuning.streamed_from_bytes), ("direct", tuning.direct_from_bytes)];
+        for (what, bytes) in from.into_iter().filter(|(_, bytes)| *bytes < usize::MAX) {
+            let _ = writeln!(text, "{what} = \"{}\"", Bytes::new(bytes as u64));
+        }
+    }
     let regimes = [
         ("line", &calibration.line),
         ("stream", &Some(calibration.stream.clone())),
         ("direct", &calibration.direct),
+        ("registered", &calibration.registered),
     ];
     for (name, regime) in regimes {
         let Some(regime) = regime else { continue };
         let _ = writeln!(text, "\n[{name}]\nsender = {}", span(regime.sender_s));
         let _ =
             writeln!(text, "receiver = {}\nlatency = {}", span(regime.receiver_s), span(regime.latency_s));
-        for (list, rates) in [("pieces", &regime.pieces), ("touching", &regime.touching)] {
+        let lists = [
+            ("pieces", &regime.pieces),
+            ("touching", &regime.touching),
+            ("passed-on", &regime.passed_on),
+            ("fresh", &regime.fresh),
+        ];
+        for (list, rates) in lists {
             for rates in rates {
                 write_rates(&mut text, (name, list), rates);
             }
@@ -270,6 +313,8 @@ mod tests {
             latency_s: 5e-8,
             pieces: vec![rates],
             touching: vec![],
+            passed_on: vec![],
+            fresh: vec![rates],
         };
         let local = Local { footprint: Bytes::new(4096), copy_s_per_byte: 5e-11, combine_s_per_byte: 1e-10 };
         let known = Calibration::of_link(1e-6, 1e9);
@@ -278,9 +323,15 @@ mod tests {
             processors: 2,
             call_s: 3e-8,
             turn_s: 8e-7,
+            tuning: Some(Tuning {
+                streamed_from_bytes: 1024,
+                direct_from_bytes: usize::MAX,
+                registered_from_bytes: 0,
+            }),
             local_s: 1e-8,
             wire_s_per_byte: 0.0,
             line: Some(regime.clone()),
+            registered: Some(regime.clone()),
             stream: regime,
             local: vec![local],
             ..known
@@ -293,7 +344,7 @@ mod tests {
         assert!(text.contains("host = \"node01\"") && text.contains("send = \"10.0000 GB/s\""), "{text}");
         let read = calibration_file("c.toml", &text).unwrap();
         assert_eq!(saved(&read, Some("node01")), text);
-        assert_eq!(read.direct, None);
+        assert_eq!((read.direct, read.tuning), (None, known().tuning));
         assert!(
             (read.turn_s - 8e-7).abs() < 1e-12
                 && (read.stream.pieces[0].combine_s_per_byte - 4e-10).abs() < 1e-14

@@ -50,6 +50,8 @@ pub struct Task {
     pub algorithm: Option<String>,
     /// How long a rank that does not move is waited for.
     pub deadline: Duration,
+    /// How long one is waited for that lives and is busy elsewhere, where the user says it.
+    pub patience: Option<Duration>,
     /// Whether TCP is used even where memory can be shared.
     pub only_tcp: bool,
     /// The network interface, where the user names one.
@@ -66,10 +68,12 @@ pub struct Task {
 
 impl Task {
     /// Becomes one of the ranks that meet at a place.
-    pub fn join(&self, rank: u32, place: Place, calibrates: bool) -> Result<Communicator<Either>, Fault> {
+    pub fn join(&self, rank: u32, place: Place) -> Result<Communicator<Either>, Fault> {
         let mut joining = Joining::new(place, rank, self.ranks);
         (joining.deadline, joining.meets_within) = (self.deadline, self.meets_within);
-        (joining.only_tcp, joining.calibrates) = (self.only_tcp, calibrates);
+        joining.patience = self.patience.unwrap_or(joining.patience);
+        // That is done where something is chosen by it.
+        (joining.only_tcp, joining.calibrates) = (self.only_tcp, false);
         joining.interface.clone_from(&self.interface);
         let group = Communicator::join(&joining)?;
         if let (true, Either::Tcp(_)) = (self.only_shared, group.transport()) {
@@ -122,12 +126,19 @@ pub fn among<R>(
 
 /// Measures as one of the ranks that meet at a place.
 pub fn take_part(task: &Task, rank: u32, place: Place) -> Result<Report, Fault> {
-    let mut group = task.join(rank, place, true)?;
-    calibrate::tell(&mut group, task.calibration.as_ref())?;
+    let mut group = task.join(rank, place)?;
+    let known = calibrate::tell(&mut group, task.calibration.as_ref())?;
+    let known = match (&task.goal, &task.algorithm) {
+        (Goal::Measure | Goal::Compare(_), None) if known.is_none() => Some(group.calibrate()?),
+        (Goal::Measure | Goal::Compare(_) | Goal::Calibrate, _) => {
+            group.tune()?;
+            known
+        }
+    };
     let mut report = Report {
         task: task.clone(),
         transport: group.transport().describe(),
-        calibration: group.choice().calibration().cloned(),
+        calibration: known,
         probed: Vec::new(),
         rows: Vec::new(),
         compared: Vec::new(),

@@ -30,7 +30,7 @@ pub struct PairsReport {
 
 /// Measures all pairs as one of the ranks that meet at a place; `name` is what its host is called.
 pub fn take_part(task: &Task, name: &str, rank: u32, place: Place) -> Result<PairsReport, Fault> {
-    let mut group = task.join(rank, place, false)?;
+    let mut group = task.join(rank, place)?;
     let names = names(&mut group, name)?;
     let bytes = task.series.sizes.first().copied().unwrap_or_default();
     let series = PairSeries { bytes, repeats: task.series.repeats };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use weft_base::{Bytes, Diagnostic};
 use weft_collective::{ALGORITHMS, Collective, Rank, algorithm};
-use weft_runtime::measure::Series;
+use weft_runtime::measure::{Series, collectives};
 use weft_runtime::{Element, Fault, Place, Reduction};
 
 use super::Answer;
@@ -57,8 +57,11 @@ pub struct Args {
     /// How long a rank that does not move is waited for, in seconds: 5; where pairs are measured 60, as one may be slow
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     deadline: Option<u64>,
+    /// How long a rank is waited for that lives and runs, but is busy with something else, in seconds: 600
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    patience: Option<u64>,
     /// Put what is predicted beside what is measured; both are measured in turn
-    #[arg(long, conflicts_with_all = ["calibrate", "registered"])]
+    #[arg(long, conflicts_with = "calibrate")]
     compare: bool,
     /// Measure what messages and local work cost, by which algorithms are chosen and times predicted
     #[arg(long)]
@@ -270,17 +273,6 @@ fn check_pairs(args: &Args, ranks: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All that can be measured.
-const MEASURED: [Collective; 7] = [
-    Collective::AllReduce,
-    Collective::AllGather,
-    Collective::ReduceScatter,
-    Collective::Broadcast,
-    Collective::Reduce,
-    Collective::AllToAll,
-    Collective::Barrier,
-];
-
 fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
     let all = args.compare && args.collective == "all";
     let collective = if all { Collective::AllReduce } else { collective(args)? };
@@ -309,12 +301,13 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
         registered: args.registered,
     };
     let deadline = Duration::from_secs(args.deadline.unwrap_or(if args.is_pairs() { 60 } else { 5 }));
+    let patience = args.patience.map(Duration::from_secs);
     let (algorithm, interface) = (args.algorithm.clone(), args.interface.clone());
     let only_tcp = args.tcp || args.on.transport == Some(TransportName::Tcp);
     let only_shared = args.on.transport == Some(TransportName::SharedMemory);
     let meets_within = Duration::from_secs(args.on.meet_within_s);
     let goal = match (args.compare, args.calibrate) {
-        (true, _) => Goal::Compare(if all { MEASURED.to_vec() } else { vec![collective] }),
+        (true, _) => Goal::Compare(if all { collectives().collect() } else { vec![collective] }),
         (false, true) => Goal::Calibrate,
         (false, false) => Goal::Measure,
     };
@@ -327,6 +320,7 @@ fn task(args: &Args, ranks: u32) -> Result<Task, Failure> {
         ranks,
         algorithm,
         deadline,
+        patience,
         only_tcp,
         interface,
         only_shared,

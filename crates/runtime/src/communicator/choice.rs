@@ -3,8 +3,8 @@
 use weft_collective::{ALGORITHMS, Algorithm, Call, Terrain, algorithm};
 
 use super::cost::Pricing;
-use crate::Fault;
 use crate::model::Calibration;
+use crate::{Fault, Tuning};
 
 /// How algorithms are chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,34 +14,43 @@ pub enum Choice {
     Named(String),
     /// The one that takes the least time by what was measured.
     Quickest(Box<Calibration>),
+    /// The same by what is measured at the next call, which is therefore a slow one.
+    Measured,
 }
 
 impl Choice {
     /// What was measured, where that decides.
     pub fn calibration(&self) -> Option<&Calibration> {
         match self {
-            Self::Named(_) => None,
+            Self::Named(_) | Self::Measured => None,
             Self::Quickest(calibration) => Some(calibration),
         }
     }
 
-    /// The algorithm for a call.
-    pub(super) fn algorithm<'p>(
+    /// Whether it depends on where the data lies.
+    pub(super) fn weighs(&self) -> bool {
+        match self {
+            Self::Named(_) => false,
+            Self::Quickest(_) | Self::Measured => true,
+        }
+    }
+
+    /// What is taken for a call.
+    pub(super) fn chosen<'p>(
         &'p self,
         call: &Call,
         terrain: &Terrain,
         pricing: impl FnOnce(&'p Calibration) -> Pricing<'p>,
-    ) -> Result<&'static dyn Algorithm, Fault> {
-        match self {
+    ) -> Result<Chosen, Fault> {
+        let entry = match self {
             Self::Named(name) => named(name, call, terrain),
             Self::Quickest(calibration) => {
                 let quickest = candidates(call, terrain, &pricing(calibration)).into_iter().next();
-                quickest.map(|(entry, _)| entry).ok_or_else(|| Fault::Lacking {
-                    what: "algorithm",
-                    how: format!("none suits {} on {} ranks", call.collective.name(), terrain.ranks()),
-                })
+                return quickest.map(|(chosen, _)| chosen).ok_or_else(|| none_suits(call));
             }
-        }
+            Self::Measured => first(call, terrain),
+        };
+        Ok(Chosen { entry: entry?, tuning: None })
     }
 
     /// Which one is taken, and what the others would take.
@@ -53,12 +62,33 @@ impl Choice {
     ) -> String {
         match self {
             Self::Named(name) => format!("{name}, as asked for"),
+            Self::Measured => "nothing is measured yet".to_owned(),
             Self::Quickest(calibration) => {
                 let all = candidates(call, terrain, &pricing(calibration));
-                let text =
-                    all.iter().map(|(entry, seconds)| format!("{} {:.2} us", entry.name(), seconds * 1e6));
-                text.collect::<Vec<_>>().join(", ")
+                let text = all.iter().map(|(chosen, seconds)| {
+                    format!("{}{} {:.2} us", chosen.entry.name(), chosen.way(), seconds * 1e6)
+                });
+                text.collect::<Vec<_>>().join("; ")
             }
+        }
+    }
+}
+
+/// What is taken for a call.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen {
+    pub entry: &'static dyn Algorithm,
+    /// Which of two ways the transport goes, where that is chosen too.
+    pub tuning: Option<Tuning>,
+}
+
+impl Chosen {
+    /// In words, behind the algorithm's name.
+    fn way(&self) -> &'static str {
+        match self.tuning {
+            Some(tuning) if tuning.direct_from_bytes < usize::MAX => " (read by the system)",
+            Some(tuning) if tuning.registered_from_bytes < usize::MAX => " (read where it is)",
+            Some(_) | None => "",
         }
     }
 }
@@ -70,21 +100,40 @@ fn named(name: &str, call: &Call, terrain: &Terrain) -> Result<&'static dyn Algo
     if entry.collectives().contains(&call.collective) {
         return entry.suits(call, terrain).map(|()| entry).map_err(|reason| lacking(reason.to_string()));
     }
+    first(call, terrain)
+}
+
+/// The first one that suits.
+fn first(call: &Call, terrain: &Terrain) -> Result<&'static dyn Algorithm, Fault> {
     let first = ALGORITHMS.iter().find(|entry| entry.suits(call, terrain).is_ok());
-    first.copied().ok_or_else(|| lacking(format!("none suits {}", call.collective.name())))
+    first.copied().ok_or_else(|| none_suits(call))
+}
+
+fn none_suits(call: &Call) -> Fault {
+    Fault::Lacking { what: "algorithm", how: format!("none suits {}", call.collective.name()) }
 }
 
 /// Calls in a row by which algorithms are chosen.
 const CALLS: u32 = 12;
 
 /// Predictions are about so right: of algorithms that lie closer, the one with the fewest messages is taken.
-const CLOSE: f64 = 1.15;
+const CLOSE: f64 = 1.08;
+
+/// From this length on pieces may be read by the system; of shorter ones to ask it takes longer than a second copy.
+const READ_FROM_BYTES: usize = 16 << 10;
 
 /// All algorithms that suit with their seconds, the chosen one first, then the quickest.
-fn candidates(call: &Call, terrain: &Terrain, pricing: &Pricing<'_>) -> Vec<(&'static dyn Algorithm, f64)> {
-    let suits = ALGORITHMS.iter().filter(|entry| entry.suits(call, terrain).is_ok());
-    let priced = suits.filter_map(|entry| Some((*entry, pricing.call(*entry, call, terrain, CALLS)?)));
-    let mut found: Vec<_> = priced.collect();
+fn candidates(call: &Call, terrain: &Terrain, pricing: &Pricing<'_>) -> Vec<(Chosen, f64)> {
+    let suits = || ALGORITHMS.iter().filter(|entry| entry.suits(call, terrain).is_ok());
+    let mut found = Vec::new();
+    for tuning in tunings(pricing) {
+        let pricing = match tuning {
+            Some(_) => pricing.tuned(tuning).given_only(),
+            None => *pricing,
+        };
+        let priced = suits().filter_map(|entry| Some((*entry, pricing.call(*entry, call, terrain, CALLS)?)));
+        found.extend(priced.map(|(entry, priced)| (Chosen { entry, tuning }, priced)));
+    }
     found.sort_by(|a, b| a.1.mean_s().total_cmp(&b.1.mean_s()));
     let least = found.first().map_or(0.0, |(_, priced)| priced.mean_s());
     let close = found.iter().take_while(|(_, priced)| priced.mean_s() <= CLOSE * least);
@@ -93,5 +142,18 @@ fn candidates(call: &Call, terrain: &Terrain, pricing: &Pricing<'_>) -> Vec<(&'s
     if let Some((at, _)) = chosen {
         found[..=at].rotate_right(1);
     }
-    found.into_iter().map(|(entry, priced)| (entry, priced.mean_s())).collect()
+    found.into_iter().map(|(chosen, priced)| (chosen, priced.mean_s())).collect()
+}
+
+/// The ways that a transport may go with the data of a call.
+fn tunings(pricing: &Pricing<'_>) -> Vec<Option<Tuning>> {
+    let Some(tuning) = pricing.calibration.tuning else { return vec![None] };
+    let copied = Tuning { direct_from_bytes: usize::MAX, registered_from_bytes: usize::MAX, ..tuning };
+    let mut all = vec![Some(copied)];
+    if pricing.registered {
+        all.push(Some(Tuning { registered_from_bytes: 0, ..copied }));
+    } else if pricing.calibration.direct.is_some() {
+        all.push(Some(Tuning { direct_from_bytes: READ_FROM_BYTES, ..copied }));
+    }
+    all
 }

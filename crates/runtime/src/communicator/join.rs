@@ -31,7 +31,8 @@ pub struct Joining {
     pub interface: Option<String>,
     /// How long ranks that have not come yet are waited for.
     pub meets_within: Duration,
-    /// Whether it is measured at once what messages take, by which algorithms are chosen.
+    /// Whether it is measured what messages take, by which algorithms are chosen. That is done by the first call that
+    /// has to choose, and takes about a tenth of a second.
     pub calibrates: bool,
 }
 
@@ -55,22 +56,19 @@ impl Joining {
 }
 
 impl Communicator<Either> {
-    /// Meets the other ranks, connects to them over shared memory or TCP, and measures what a message takes, by which
-    /// algorithms are chosen.
+    /// Meets the other ranks and connects to them over shared memory or TCP.
     ///
     /// Fails on all ranks if one does not come in time, or was started with something else.
     pub fn join(joining: &Joining) -> Result<Self, Fault> {
         let Joining { rank, ranks, .. } = *joining;
         let (transport, hosts) = opening::open(joining)?;
-        // Until it is known what a message takes, all ranks must choose alike.
-        let first = Box::new(Calibration::of_link(1e-6, 5e9));
-        let terrain = Terrain::flat(ranks);
-        let mut group = Self::new(rank, terrain, transport, Choice::Quickest(first));
+        // Where that is not measured, all ranks must choose alike.
+        let assumed = || Choice::Quickest(Box::new(Calibration::of_link(1e-6, 5e9)));
+        let choice = if joining.calibrates && ranks > 1 { Choice::Measured } else { assumed() };
+        let mut group = Self::new(rank, Terrain::flat(ranks), transport, choice);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        group.tunes = joining.calibrates && ranks > 1;
         group.place(hosts, u32::try_from(processors).unwrap_or(u32::MAX));
-        if joining.calibrates {
-            group.calibrate()?;
-        }
         Ok(group)
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use weft_collective::{Algorithm, Call, Collective, Counts, Layout, Plan, Rank, Terrain};
+use weft_collective::{Call, Collective, Counts, Layout, Plan, Rank, Terrain};
 
-use crate::{Element, Fault, Player, Reduction, Script};
+use super::choice::Chosen;
+use crate::{Element, Fault, Player, Reduction, Script, Tuning};
 
 /// What a caller wants, as far as plans differ by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,17 +18,26 @@ pub(super) struct Wanted {
     root: Rank,
     peer: Rank,
     in_place: bool,
+    /// Whether all that is given to the call lies where peers read it: then others are the quickest.
+    pub registered: bool,
 }
 
 impl Wanted {
     pub fn new(collective: Collective, counts: Counts, element: Element) -> Self {
         let (root, peer) = (Rank::new(0), Rank::new(1));
-        Self { collective, counts, element, reduction: Reduction::Sum, root, peer, in_place: false }
+        let (reduction, in_place, registered) = (Reduction::Sum, false, false);
+        Self { collective, counts, element, reduction, root, peer, in_place, registered }
     }
 
     pub fn of(call: &Call, element: Element, reduction: Reduction) -> Self {
         let Call { collective, ref counts, root, peer, in_place, .. } = *call;
-        Self { collective, counts: counts.clone(), element, reduction, root, peer, in_place }
+        let registered = false;
+        Self { collective, counts: counts.clone(), element, reduction, root, peer, in_place, registered }
+    }
+
+    /// Whether all ranks bring and get as much.
+    pub fn is_even(&self) -> bool {
+        matches!(self.counts, Counts::Even(_))
     }
 
     pub fn reduced(self, reduction: Reduction) -> Self {
@@ -69,8 +79,22 @@ impl Wanted {
         if matches!(self.collective, Collective::Broadcast | Collective::Reduce) {
             text = format!("{text}, root {}", self.root);
         }
+        if self.registered {
+            text.push_str(", registered buffers");
+        }
         format!("{text}, {} ranks", terrain.ranks())
     }
+}
+
+/// How a call is played.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Played {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// Whether its data lies in buffers that peers map.
+    pub registered: bool,
+    /// Which of two ways the transport goes, where that was chosen for the call.
+    pub tuning: Option<Tuning>,
 }
 
 /// A call that can be played.
@@ -79,8 +103,8 @@ pub(super) struct Prepared {
     pub wanted: Wanted,
     pub script: Script,
     pub player: Player,
-    /// Its name.
-    pub algorithm: String,
+    /// By which way.
+    pub played: Played,
     pub announced: u64,
     pub text: String,
     /// Where this rank's own part of the output is, in bytes.
@@ -92,7 +116,7 @@ impl Prepared {
         wanted: &Wanted,
         rank: Rank,
         terrain: &Terrain,
-        chosen: &dyn Algorithm,
+        Chosen { entry: chosen, tuning }: Chosen,
     ) -> Result<Self, Fault> {
         let call = wanted.call();
         let plan = chosen.plan(&call, terrain);
@@ -107,8 +131,10 @@ impl Prepared {
             0..script.output_bytes()
         };
         let announced = signature(&text, &plan);
-        let (wanted, player, algorithm) = (wanted.clone(), Player::default(), chosen.name().to_owned());
-        Ok(Self { wanted, script, player, algorithm, announced, text, own })
+        let (algorithm, registered) = (chosen.name().to_owned(), wanted.registered);
+        let played = Played { algorithm, registered, tuning };
+        let (wanted, player) = (wanted.clone(), Player::default());
+        Ok(Self { wanted, script, player, played, announced, text, own })
     }
 
     /// The sums that are divided at the end, where an average is asked for.

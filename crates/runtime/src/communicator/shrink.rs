@@ -30,6 +30,8 @@ impl<T: Shrink> Communicator<T> {
         let former = survivors.former.iter();
         self.hosts = former.filter_map(|rank| self.hosts.get(rank.index()).copied()).collect();
         self.prepared.clear();
+        // Of the old group, whose memory the new one does not map.
+        self.scratch.clear();
         self.last = 0;
         self.broken = None;
         Ok(survivors)

@@ -2,27 +2,20 @@
 
 use super::{Communicator, hashed};
 use crate::model::Timed;
-use crate::{Buffer, Element, Fault, Player, Reduction, Script, Transport};
+use crate::{Element, Fault, Player, Reduction, Script, Transport};
 
-/// A rank's script of a probe, with buffers.
+/// A rank's script of a probe, with what it is given.
 pub(crate) struct Trial<'s> {
     script: &'s Script,
     text: &'s str,
     signature: u64,
     player: Player,
-    input: Buffer<u8>,
-    output: Buffer<u8>,
+    input: &'s [u8],
+    output: &'s mut [u8],
 }
 
 impl<'s> Trial<'s> {
-    pub fn new(script: &'s Script, text: &'s str) -> Self {
-        let buffer = |bytes| {
-            let mut buffer = Buffer::private(bytes);
-            // The system gives it no memory before it is written.
-            buffer.fill(1);
-            buffer
-        };
-        let (input, output) = (buffer(script.input_bytes()), buffer(script.output_bytes()));
+    pub fn new(script: &'s Script, text: &'s str, (input, output): (&'s [u8], &'s mut [u8])) -> Self {
         Self {
             script,
             text,
@@ -68,6 +61,6 @@ impl<'s> Trial<'s> {
         let announced = crate::Announced { signature_bits: self.signature, text: self.text };
         let combined = (Element::F32, Reduction::Sum);
         let scripts = (self.script, &mut self.player);
-        communicator.play_script(scripts, combined, announced, (&self.input, &mut self.output))
+        communicator.play_script(scripts, combined, announced, (self.input, self.output))
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Measurement, Series, Timing};
 use crate::model::{Calibration, Probes};
-use crate::{Choice, Communicator, Fault, Transport};
+use crate::{Communicator, Fault, Transport};
 use weft_base::Bytes;
 use weft_collective::Collective;
 use weft_predictor::compare::Expectation;
@@ -74,21 +74,18 @@ pub fn compare<T: Transport>(
     }
     let calibration = probes.calibration();
     let mut rows = Vec::new();
-    let choice = group.choice().clone();
     for (size, measurement) in begun {
         let Some(measurement) = measurement else { continue };
-        let named = Choice::Named(measurement.algorithm().to_owned());
-        group.choose(named);
-        let predicted = group.predict(measurement.of(), measurement.calls_in_a_row(), &calibration);
+        let (played, calls) = (measurement.played(), measurement.calls_in_a_row());
+        let predicted = group.predict(measurement.of(), played, calls, &calibration);
         rows.push(Compared {
             collective: series.collective,
             bytes: series.part(size, group.ranks()).1,
-            algorithm: measurement.algorithm().to_owned(),
+            algorithm: played.algorithm.clone(),
             timing: measurement.timing(),
             predicted_s: predicted.map_or(f64::NAN, |priced| priced.in_a_row_s),
         });
     }
-    group.choose(choice);
     Ok((rows, calibration))
 }
 

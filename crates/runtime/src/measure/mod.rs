@@ -11,8 +11,13 @@ use weft_collective::{Buffer, Call, Collective, Counts, Layout, Rank};
 
 pub use compare::{Compared, Verdict, compare, median};
 
-use crate::{Buffer as Numbers, Communicator, Element, Fault, Reduction, Transport};
+use crate::{Buffer as Numbers, Communicator, Element, Fault, Played, Reduction, Transport};
 pub use pairs::{PairMeasured, PairSeries, PairsMeasured, pairs};
+
+/// The collectives that all ranks take part in.
+pub fn collectives() -> impl Iterator<Item = Collective> {
+    Collective::ALL.into_iter().filter(|collective| *collective != Collective::SendRecv)
+}
 
 /// What is measured.
 #[derive(Debug, Clone)]
@@ -117,7 +122,7 @@ fn timed<T: Transport>(
     for _ in 0..series.repeats.max(1) {
         measurement.repeat(communicator)?;
     }
-    Ok((measurement.timing(), measurement.algorithm))
+    Ok((measurement.timing(), measurement.played.algorithm))
 }
 
 /// A call that is measured in repeats, so that other measurements can be between them.
@@ -126,7 +131,7 @@ pub struct Measurement {
     call: Call,
     combined: (Element, Reduction),
     buffers: Buffers,
-    algorithm: String,
+    played: Played,
     wrong_count: u64,
     /// Calls of a repeat.
     count: u32,
@@ -145,18 +150,18 @@ impl Measurement {
         let call = series.call(element_count, in_place);
         let combined = (series.element, series.reduction);
         let (rank, ranks) = (communicator.rank(), communicator.ranks());
-        let mut buffers = Buffers::new(communicator, (&call, combined), series.registered)?;
+        let mut buffers = Buffers::new(communicator, &call, series.registered)?;
         buffers.fill(&call, combined, (rank, ranks));
         communicator.call(&call, combined, &buffers.input, &mut buffers.output)?;
-        let algorithm = communicator.algorithm().to_owned();
+        let played = communicator.played().cloned().unwrap_or_default();
         let wrong = pattern::wrong(&call, combined, (rank, ranks), buffers.result(&call, rank));
         let wrong_count = total(communicator, wrong)?;
         // In place, sums of sums would grow beyond all numbers, and those take longer.
         buffers.clear();
         let mut begun =
-            Self { call, combined, buffers, algorithm, wrong_count, count: 1, repeats_s: Vec::new() };
+            Self { call, combined, buffers, played, wrong_count, count: 1, repeats_s: Vec::new() };
         let one_s = begun.calls(communicator)?.min(begun.calls(communicator)?);
-        begun.count = fitting(series.lasting.as_secs_f64() / one_s.max(1e-9));
+        begun.count = fitting(series.lasting.as_secs_f64() / one_s.max(1e-9), CALLS_MOST);
         Ok(begun)
     }
 
@@ -177,9 +182,9 @@ impl Measurement {
         self.count
     }
 
-    /// The algorithm that is taken.
-    pub fn algorithm(&self) -> &str {
-        &self.algorithm
+    /// How it is played.
+    pub fn played(&self) -> &Played {
+        &self.played
     }
 
     /// What came of the repeats.
@@ -201,6 +206,9 @@ impl Measurement {
     }
 }
 
+/// Calls of a repeat at most.
+const CALLS_MOST: u32 = 100_000;
+
 #[derive(Debug)]
 struct Buffers {
     input: Numbers<u8>,
@@ -209,11 +217,11 @@ struct Buffers {
 
 impl Buffers {
     fn new<T: Transport>(
-        communicator: &mut Communicator<T>,
-        (call, combined): (&Call, (Element, Reduction)),
+        communicator: &Communicator<T>,
+        call: &Call,
         registered: bool,
     ) -> Result<Self, Fault> {
-        let (input, output) = communicator.lengths(call, combined)?;
+        let (input, output) = communicator.lengths(call);
         let buffer =
             |bytes| if registered { communicator.buffer(bytes) } else { Ok(Numbers::private(bytes)) };
         Ok(Self { input: buffer(input)?, output: buffer(output)? })
@@ -263,10 +271,10 @@ pub(crate) fn slowest<T: Transport>(communicator: &mut Communicator<T>, own_s: f
     Ok(most[0])
 }
 
-/// A count of calls that all ranks find alike, since all know the same time.
+/// A count of calls, at least one, that all ranks find alike, since all know the same time.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded above and below")]
-fn fitting(count: f64) -> u32 {
-    count.clamp(1.0, 100_000.0) as u32
+pub(crate) fn fitting(count: f64, most: u32) -> u32 {
+    count.clamp(1.0, f64::from(most)) as u32
 }
 
 #[expect(clippy::disallowed_methods, reason = "to measure time is what this is for")]

@@ -237,7 +237,7 @@ impl Visit {
 impl Memory {
     fn play<T: Transport>(&mut self, communicator: &mut Communicator<T>, call: &Call) -> Result<(), Fault> {
         let combined = (Element::U8, Reduction::Sum);
-        let (input, output) = communicator.lengths(call, combined)?;
+        let (input, output) = communicator.lengths(call);
         let (input, output) = (self.sent.get(..input), self.received.get_mut(..output));
         communicator.call(call, combined, input.unwrap_or_default(), output.unwrap_or_default())
     }

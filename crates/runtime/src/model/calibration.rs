@@ -2,6 +2,9 @@
 
 use weft_base::Bytes;
 
+use super::stream::Age;
+use crate::Tuning;
+
 /// What messages and local work cost, as measured on the hosts in question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
@@ -9,6 +12,8 @@ pub struct Calibration {
     pub transport: String,
     /// Processors that the ranks of a host share.
     pub processors: u32,
+    /// Which of two ways the transport goes, where it has the choice: so it did when this was measured.
+    pub tuning: Option<Tuning>,
     /// What a rank does once in each call, in seconds.
     pub call_s: f64,
     /// What it takes until a processor that several ranks share has gone from one that waits to the next, in seconds.
@@ -23,6 +28,8 @@ pub struct Calibration {
     pub stream: Regime,
     /// Pieces that the receiver reads from the sender's memory.
     pub direct: Option<Regime>,
+    /// Pieces that the receiver reads from a buffer that it maps; none where the transport has no such buffers.
+    pub registered: Option<Regime>,
     /// Work within a rank, by what it touches; ascending.
     pub local: Vec<Local>,
 }
@@ -40,6 +47,11 @@ pub struct Regime {
     pub pieces: Vec<Rates>,
     /// What bytes cost in addition in calls that touch so much on a processor; ascending.
     pub touching: Vec<Rates>,
+    /// The same of bytes that the sender has written in the call to be read by others, where the receiver reads them in
+    /// the sender's memory; ascending. Empty where that makes no difference, or is not known.
+    pub passed_on: Vec<Rates>,
+    /// The same of such as the sender has written for itself, and which its cache still holds.
+    pub fresh: Vec<Rates>,
 }
 
 /// What bytes of messages cost, in seconds per byte.
@@ -75,6 +87,7 @@ impl Calibration {
         Self {
             transport: "a link".to_owned(),
             processors: u32::MAX,
+            tuning: None,
             call_s: 0.0,
             turn_s: 0.0,
             local_s: 0.0,
@@ -82,6 +95,7 @@ impl Calibration {
             line: None,
             stream,
             direct: None,
+            registered: None,
             local: vec![Local {
                 copy_s_per_byte: 1.0 / bytes_per_s,
                 combine_s_per_byte: 1.0 / bytes_per_s,
@@ -128,6 +142,16 @@ impl Regime {
     /// What bytes cost more in a call that touches so much.
     pub(super) fn touched(&self, footprint: f64) -> Rates {
         at(&self.touching, footprint)
+    }
+
+    /// The same of bytes that have been where they are since then.
+    pub(super) fn of_age(&self, age: Age, footprint: f64) -> Rates {
+        let list = match age {
+            Age::Old => &self.touching,
+            Age::PassedOn => &self.passed_on,
+            Age::Fresh => &self.fresh,
+        };
+        if list.is_empty() { self.touched(footprint) } else { at(list, footprint) }
     }
 }
 

@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BinaryHeap};
 use weft_collective::Rank;
 
 use super::rank::{Advance, Did, State, Walker};
-use super::stream::{Part, Stream, Way};
+use super::stream::{Age, Part, Stream, Way};
 use super::{Calibration, Local, Rates, Regime};
 use crate::ports::Shape;
-use crate::script::Kind;
+use crate::script::{Action, Kind, Region};
 use crate::{Port, Script};
 
 /// Parts into which a piece is cut at most: from there on they say nothing new.
 const PARTS_MOST: usize = 32;
+/// What a receiver takes at a time of what it maps.
+const TURN: usize = 1 << 20;
 
 /// A processor, or a rank's own where there are enough.
 #[derive(Debug, Default)]
@@ -33,14 +35,50 @@ struct Core {
 #[derive(Debug, Clone, Copy)]
 struct Costs {
     stream: Rates,
-    direct: Rates,
+    direct: Seen,
+    registered: Seen,
     local: Local,
+}
+
+/// What bytes cost that are read in the sender's memory: such as have been there for long, and such as were just written.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    old: Rates,
+    passed_on: Rates,
+    fresh: Rates,
+}
+
+impl Seen {
+    fn of(regime: &Regime, footprint: f64) -> Self {
+        let of = |age| regime.of_age(age, footprint);
+        Self { old: of(Age::Old), passed_on: of(Age::PassedOn), fresh: of(Age::Fresh) }
+    }
+
+    fn at(&self, age: Age) -> &Rates {
+        match age {
+            Age::Old => &self.old,
+            Age::PassedOn => &self.passed_on,
+            Age::Fresh => &self.fresh,
+        }
+    }
+}
+
+/// What is left of a piece that is sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    port: Port,
+    piece: usize,
+    rest: usize,
+    from: Region,
+    age: Age,
 }
 
 /// What ranks do to each other.
 struct World<'c> {
     calibration: &'c Calibration,
     shape: Shape,
+    /// Whether what is given to the call lies in buffers that others map.
+    registered: bool,
     costs: Vec<Costs>,
     hosts: Vec<u32>,
     /// By receiver, and the port on which it takes it.
@@ -82,16 +120,19 @@ impl<'c> Clock<'c> {
         let touched: Vec<f64> = scripts.iter().map(footprint).collect();
         let costs = core_of.iter().map(|core| {
             let footprint: f64 = cores[*core].ranks.iter().map(|rank| touched[*rank]).sum();
-            let direct = calibration.direct.as_ref().unwrap_or(&calibration.stream);
+            let stream = &calibration.stream;
+            let seen = |regime: &Option<Regime>| Seen::of(regime.as_ref().unwrap_or(stream), footprint);
             Costs {
-                stream: calibration.stream.touched(footprint),
-                direct: direct.touched(footprint),
+                stream: stream.touched(footprint),
+                direct: seen(&calibration.direct),
+                registered: seen(&calibration.registered),
                 local: calibration.local(footprint),
             }
         });
         let world = World {
             calibration,
             shape,
+            registered: false,
             costs: costs.collect(),
             hosts,
             streams: BTreeMap::new(),
@@ -99,6 +140,12 @@ impl<'c> Clock<'c> {
             events: Vec::new(),
         };
         Self { walkers: scripts.iter().map(Walker::new).collect(), cores, core_of, world }
+    }
+
+    /// Says whether what is given to the call lies in buffers that others map; at first it does not.
+    pub fn registered(mut self, registered: bool) -> Self {
+        self.world.registered = registered;
+        self
     }
 
     /// When the last rank was done with each of so many calls in a row, in seconds; `None` if they wait for each other
@@ -220,9 +267,16 @@ fn footprint(script: &Script) -> f64 {
 }
 
 impl World<'_> {
-    fn way(&self, piece: usize, rest: usize) -> Way {
+    fn way(&self, piece: usize, rest: usize, from: Region) -> Way {
+        // What a call needs besides is memory of the library's own.
+        let registered = self.registered || matches!(from, Region::Scratch(_));
         if piece <= self.shape.line_bytes && self.calibration.line.is_some() {
             Way::Line
+        } else if registered
+            && rest >= self.shape.registered_from_bytes
+            && self.calibration.registered.is_some()
+        {
+            Way::Registered
         } else if self.calibration.direct.is_some() && self.shape.is_direct(piece, rest) {
             Way::Direct
         } else {
@@ -236,6 +290,7 @@ impl World<'_> {
             Way::Line => self.calibration.line.as_ref().unwrap_or(stream),
             Way::Stream => stream,
             Way::Direct => self.calibration.direct.as_ref().unwrap_or(stream),
+            Way::Registered => self.calibration.registered.as_ref().unwrap_or(stream),
         }
     }
 
@@ -256,15 +311,16 @@ impl World<'_> {
 }
 
 impl Turn<'_, '_> {
-    fn send(&mut self, (port, piece, rest): (Port, usize, usize), state: &mut State) -> Option<f64> {
+    fn send(&mut self, sent: Sent, state: &mut State) -> Option<f64> {
+        let Sent { port, piece, rest, from, age } = sent;
         let (peer, own) = (port.peer.index(), self.rank);
         let key = (peer, Port { peer: name(own), channel: port.channel });
         let now_s = self.now_s;
-        let way = self.world.way(piece, rest);
+        let way = self.world.way(piece, rest, from);
         let regime = self.world.regime(way);
         let rates = regime.rates(precise(piece), &self.world.costs[own].stream);
         let (overhead, mut latency) = (regime.sender_s, regime.latency_s);
-        let grain = grain(piece, self.world.shape);
+        let grain = grain(piece, self.world.shape, way);
         let window = self.world.shape.window_bytes.max(2 * grain);
         let stream = self.world.streams.entry(key).or_default();
         if state.posted {
@@ -279,7 +335,7 @@ impl Turn<'_, '_> {
         let mut seconds = if begins { overhead } else { 0.0 };
         let bytes = match way {
             Way::Line => piece,
-            Way::Direct => {
+            Way::Direct | Way::Registered => {
                 state.posted = true;
                 rest
             }
@@ -293,12 +349,12 @@ impl Turn<'_, '_> {
                 bytes
             }
         };
-        if way != Way::Direct {
+        if !state.posted {
             state.bytes += bytes;
         }
         let arrival_s = self.world.cross(own, peer, now_s + seconds, bytes) + latency;
         if let Some(stream) = self.world.streams.get_mut(&key) {
-            stream.send(Part { arrival_s, bytes, piece, way, grain, begins });
+            stream.send(Part { arrival_s, bytes, piece, way, grain, begins, age });
         }
         self.world.events.push((peer, arrival_s));
         Some(seconds)
@@ -314,7 +370,8 @@ impl Turn<'_, '_> {
         let rates = match part.way {
             Way::Line => Rates::default(),
             Way::Stream => regime.rates(precise(part.piece), &costs.stream),
-            Way::Direct => regime.rates(precise(part.piece), &costs.direct),
+            Way::Direct => regime.rates(precise(part.piece), costs.direct.at(part.age)),
+            Way::Registered => regime.rates(precise(part.piece), costs.registered.at(part.age)),
         };
         let bytes = part.bytes.min(want).min(part.grain);
         let rate = if combines { rates.combine_s_per_byte } else { rates.receive_s_per_byte };
@@ -330,7 +387,8 @@ impl Turn<'_, '_> {
 }
 
 impl Advance for Turn<'_, '_> {
-    fn advance(&mut self, script: &Script, kind: Kind, state: &mut State) -> Option<f64> {
+    fn advance(&mut self, script: &Script, action: Action, state: &mut State) -> Option<f64> {
+        let kind = action.kind;
         let (local, local_s) = (self.world.costs[self.rank].local, self.world.calibration.local_s);
         let run = match kind {
             Kind::Send { from, .. } => from,
@@ -346,11 +404,17 @@ impl Advance for Turn<'_, '_> {
             Kind::Await { .. } => return None,
         };
         // An empty message is one byte.
-        let piece =
-            if run.count == 0 { 1 } else { script.extents[(run.first + state.piece) as usize].length };
+        let (piece, from) = if run.count == 0 {
+            (1, Region::Input)
+        } else {
+            let extent = script.extents[(run.first + state.piece) as usize];
+            (extent.length, extent.region)
+        };
         let rest = piece - state.bytes;
         let seconds = match kind {
-            Kind::Send { port, .. } => self.send((port, piece, rest), state)?,
+            Kind::Send { port, .. } => {
+                self.send(Sent { port, piece, rest, from, age: age(action, from) }, state)?
+            }
             Kind::Receive { port, .. } => self.receive((port, rest), false, state)?,
             Kind::ReceiveReduce { port, .. } => self.receive((port, rest), true, state)?,
             Kind::Copy { .. } | Kind::Reduce { .. } | Kind::Await { .. } => return None,
@@ -364,9 +428,22 @@ impl Advance for Turn<'_, '_> {
     }
 }
 
+/// Since when what is sent is there.
+fn age(sends: Action, from: Region) -> Age {
+    match from {
+        Region::Input => Age::Old,
+        Region::Output | Region::Scratch(_) if sends.sent_on => Age::PassedOn,
+        Region::Output | Region::Scratch(_) => Age::Fresh,
+    }
+}
+
 /// How much of a piece goes at a time.
-fn grain(piece: usize, shape: Shape) -> usize {
-    shape.part_bytes.max(piece.div_ceil(PARTS_MOST)).max(1)
+fn grain(piece: usize, shape: Shape, way: Way) -> usize {
+    let part = match way {
+        Way::Line | Way::Stream | Way::Direct => shape.part_bytes,
+        Way::Registered => TURN,
+    };
+    part.max(piece.div_ceil(PARTS_MOST)).max(1)
 }
 
 fn name(rank: usize) -> Rank {

@@ -3,9 +3,10 @@
 use weft_base::Bytes;
 
 use super::clock::{Clock, is_crowded};
-use super::probe::{CHANNELS, CHUNK, FLOOD, FLOODED, ROUNDS, What, flood, scripts};
+use super::probe::{CHANNELS, CHUNK, FLOOD, FLOODED, READ, ROUNDS, What, flood, scripts};
+use super::stream::Age;
 use super::{Calibration, Local, Rates, Regime};
-use crate::ports::Shape;
+use crate::ports::{Shape, Tuning};
 
 /// What probes have shown.
 pub(super) struct Found<'f> {
@@ -16,6 +17,7 @@ pub(super) struct Found<'f> {
     pub processors: u32,
     pub hosts: &'f [u32],
     pub ranks: u32,
+    pub tuning: Option<Tuning>,
 }
 
 /// What a processor spends on a message at least, so that no sum of costs becomes nothing.
@@ -40,20 +42,25 @@ pub(super) fn fit(found: &Found<'_>) -> Calibration {
         stream.pieces = found.pieces(&stream);
         stream.touching = found.touching(&stream);
     }
-    let mut direct = line.clone().filter(|_| found.shape.direct_up_to_bytes > 0);
-    if let Some(direct) = &mut direct {
-        direct.touching = found.direct(direct);
-    }
+    let read = |registered| {
+        let regime = line.clone()?;
+        let [touching, passed_on, fresh] =
+            [Age::Old, Age::PassedOn, Age::Fresh].map(|age| found.read(&regime, age, registered));
+        (!touching.is_empty()).then_some(Regime { touching, passed_on, fresh, ..regime })
+    };
+    let (direct, registered) = (read(false), read(true));
     let mut calibration = Calibration {
         transport: found.transport.to_owned(),
         processors: found.processors,
+        tuning: found.tuning,
         call_s: found.call(),
         turn_s: 0.0,
         local_s: found.above(SMALL_COPY).unwrap_or(0.0),
         wire_s_per_byte,
         line,
         stream,
-        direct: direct.filter(|direct| !direct.touching.is_empty()),
+        direct,
+        registered,
         local: found.local(),
     };
     calibration.turn_s = found.turn(&calibration);
@@ -229,26 +236,39 @@ impl Above<'_, '_> {
     }
 
     /// What bytes cost that the receiver reads itself.
-    fn direct(&self, regime: &Regime) -> Vec<Rates> {
+    fn read(&self, regime: &Regime, age: Age, registered: bool) -> Vec<Rates> {
         let mut rates = Vec::new();
         for (what, _) in self.medians {
-            let What::Both { bytes, message, combines: false } = *what else { continue };
-            if !self.shape.is_direct(message, message) {
+            let What::Read { bytes, combines: false, age: is_of, registered: is_registered } = *what else {
+                continue;
+            };
+            if (is_of, is_registered) != (age, registered) {
                 continue;
             }
+            let footprint = what.footprint();
             let per_byte = |combines| {
-                let seconds = self.above(What::Both { bytes, message, combines })?;
-                Some((seconds - regime.overhead(bytes.div_ceil(message))).max(LEAST_S) / precise(bytes))
+                let seconds = self.above(What::Read { bytes, combines, age, registered })?;
+                let writes_s = if age == Age::Old { 0.0 } else { self.copied(bytes, footprint) };
+                let moving_s = seconds - writes_s - regime.overhead(bytes.div_ceil(READ));
+                Some(moving_s.max(LEAST_S) / precise(bytes))
             };
             let (Some(receive), Some(combine)) = (per_byte(false), per_byte(true)) else { continue };
             rates.push(Rates {
-                bytes: Bytes::new(2 * bytes as u64),
+                bytes: Bytes::new(footprint as u64),
                 receive_s_per_byte: receive,
                 combine_s_per_byte: combine,
                 ..Rates::default()
             });
         }
         rates
+    }
+
+    /// What a copy within a rank takes in a call that touches so much.
+    fn copied(&self, bytes: usize, footprint: usize) -> f64 {
+        let copy = What::Local { bytes: footprint / 2, combines: false };
+        let own_s = self.above(SMALL_COPY).unwrap_or(0.0);
+        let whole_s = self.above(copy).map_or(0.0, |seconds| (seconds - own_s).max(0.0));
+        own_s + whole_s * precise(bytes) / precise(footprint / 2)
     }
 
     /// What the wire takes for a byte, if it is the limit: then both ways at once take no longer than one.
@@ -326,6 +346,7 @@ mod tests {
                 | What::Circle(_)
                 | What::Both { .. }
                 | What::OneWay { .. }
+                | What::Read { .. }
                 | What::Local { .. } => ends[63] / 64.0,
             };
             (*what, seconds)
@@ -362,8 +383,15 @@ mod tests {
         let shape = Shape::stream(16 << 10, 256 << 10);
         let whats = list(shape, 4 << 20, 4, false);
         let medians = played(&whats, &known, shape);
-        let found =
-            Found { medians: &medians, shape, transport: "", processors: 2, hosts: &[0, 0], ranks: 2 };
+        let found = Found {
+            medians: &medians,
+            shape,
+            transport: "",
+            processors: 2,
+            hosts: &[0, 0],
+            ranks: 2,
+            tuning: None,
+        };
         let fitted = fit(&found);
         let close = |found: f64, wanted: f64, what: &str| {
             assert!((found - wanted).abs() < 0.15 * wanted, "{what}: {found:e} {wanted:e}");

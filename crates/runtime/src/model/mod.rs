@@ -11,7 +11,9 @@ mod fit;
 mod probe;
 mod rank;
 mod stream;
+mod tune;
 
 pub use calibration::{Calibration, Local, Rates, Regime};
 pub(crate) use probe::Timed;
 pub use probe::{Probed, Probes};
+pub(crate) use tune::tune;

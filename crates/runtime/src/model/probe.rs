@@ -8,11 +8,12 @@ use weft_collective::Rank;
 use super::Calibration;
 use super::clock::is_crowded;
 use super::fit;
+use super::stream::Age;
 use crate::communicator::Trial;
-use crate::measure::slowest;
+use crate::measure::{fitting, slowest};
 use crate::ports::Shape;
 use crate::script::{Extent, Region, Writing};
-use crate::{Communicator, Fault, Port, Script, Transport};
+use crate::{Buffer, Communicator, Fault, Port, Script, Transport, Tuning};
 
 /// Steps of a probe that takes turns.
 pub(super) const ROUNDS: usize = 8;
@@ -28,6 +29,11 @@ pub(super) const PIECE_LEAST: usize = 512;
 pub(super) const CHUNK: usize = 512 << 10;
 /// The largest that are read by the receiver.
 pub(super) const READ: usize = 8 << 20;
+
+/// The shortest of them.
+const READ_LEAST: usize = 8 << 10;
+/// Calls of a probe at most.
+const CALLS_MOST: u32 = 10_000;
 
 /// What a probe does. Bytes are of each message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +56,18 @@ pub(super) enum What {
     Both { bytes: usize, message: usize, combines: bool },
     /// From one to the other, then an answer.
     OneWay { bytes: usize, message: usize, combines: bool },
+    /// Between two ranks both ways, read by the receiver where they are: in the sender's own memory or in buffers that
+    /// both map, where they are for so long.
+    Read { bytes: usize, combines: bool, age: Age, registered: bool },
     /// Within two ranks at the same time.
     Local { bytes: usize, combines: bool },
+}
+
+impl What {
+    /// What the call touches on a rank.
+    pub fn footprint(self) -> usize {
+        2 * buffer_bytes(self)
+    }
 }
 
 /// Whose time counts, of which calls.
@@ -87,6 +103,33 @@ pub struct Probes {
     processors: u32,
     hosts: Vec<u32>,
     ranks: u32,
+    tuning: Option<Tuning>,
+    /// In which all are run: of this rank alone, and such as others map; made when they are first needed.
+    own: Option<Buffers>,
+    mapped: Option<Buffers>,
+}
+
+/// A place in one of two buffers.
+type Place = fn(usize, usize) -> Extent;
+
+/// Two buffers, as long as any probe needs them.
+#[derive(Debug)]
+struct Buffers {
+    input: Buffer<u8>,
+    output: Buffer<u8>,
+}
+
+impl Buffers {
+    fn new(list: &[What], buffer: impl Fn(usize) -> Buffer<u8>) -> Self {
+        let bytes = list.iter().map(|what| buffer_bytes(*what)).max().unwrap_or(0);
+        let filled = || {
+            let mut memory = buffer(bytes);
+            // The system gives it no memory before it is written.
+            memory.fill(1);
+            memory
+        };
+        Self { input: filled(), output: filled() }
+    }
 }
 
 impl Probes {
@@ -101,6 +144,9 @@ impl Probes {
         let (shape, ranks) = (communicator.transport().shape(), communicator.ranks());
         let (hosts, processors) = communicator.placement();
         let most = usize::try_from(most.get()).unwrap_or(usize::MAX).max(2 * CHUNK);
+        // What can be read by the system is so, however long it is.
+        let direct_from_bytes = if shape.direct_up_to_bytes > 0 { READ_LEAST } else { usize::MAX };
+        let shape = Shape { direct_from_bytes, ..shape };
         let list = list(shape, most, step.max(2), is_crowded(hosts, processors));
         Self {
             times_s: vec![Vec::new(); list.len()],
@@ -112,22 +158,23 @@ impl Probes {
             processors,
             hosts: hosts.to_vec(),
             ranks,
+            tuning: communicator.transport().tuning(),
+            own: None,
+            mapped: None,
         }
     }
 
     /// Runs each probe once more. All ranks do so together.
     pub fn round<T: Transport>(&mut self, communicator: &mut Communicator<T>) -> Result<(), Fault> {
+        let before = communicator.transport().tuning();
         for at in 0..self.list.len() {
             let seconds = self.run(communicator, at)?;
             self.times_s[at].push(seconds);
         }
+        if let Some(before) = before {
+            communicator.tune_to(before);
+        }
         Ok(())
-    }
-
-    /// What a small message each way took last, in seconds.
-    pub(crate) fn exchange_s(&self) -> Option<f64> {
-        let at = self.list.iter().position(|what| matches!(what, What::Once(_)))?;
-        self.times_s[at].last().copied()
     }
 
     /// What each has shown so far.
@@ -157,6 +204,7 @@ impl Probes {
             processors: self.processors,
             hosts: &self.hosts,
             ranks: self.ranks,
+            tuning: self.tuning,
         })
     }
 
@@ -164,13 +212,31 @@ impl Probes {
         let what = self.list[at];
         let scripts = scripts(what, self.ranks);
         let text = format!("{what:?}");
-        let mut trial = Trial::new(&scripts[communicator.rank().index()], &text);
+        let list = &self.list;
+        let Buffers { input, output } = if matches!(what, What::Read { registered: true, .. }) {
+            // Where memory for all to share is lacking, that is for calls to say that ask for it.
+            let buffer = |bytes| communicator.buffer(bytes).unwrap_or_else(|_| Buffer::private(bytes));
+            self.mapped.get_or_insert_with(|| Buffers::new(list, buffer))
+        } else {
+            self.own.get_or_insert_with(|| Buffers::new(list, Buffer::private))
+        };
+        let bytes = buffer_bytes(what);
+        let mut trial =
+            Trial::new(&scripts[communicator.rank().index()], &text, (&input[..bytes], &mut output[..bytes]));
+        if let Some(tuning) = self.tuning {
+            let reads = matches!(what, What::Read { registered: false, .. });
+            let direct_from_bytes = if reads { 1 } else { usize::MAX };
+            communicator.tune_to(Tuning { direct_from_bytes, registered_from_bytes: 0, ..tuning });
+        }
         let timed = if matches!(what, What::Sends(_)) { Timed::First } else { Timed::All };
         if self.counts[at] == 0 {
             trial.run(communicator, timed, 2)?;
             let own_s = trial.run(communicator, timed, 2)?;
             let one_s = slowest(communicator, own_s)?;
-            self.counts[at] = fitting(self.lasting.as_secs_f64() / one_s.max(1e-9));
+            self.counts[at] = fitting(self.lasting.as_secs_f64() / one_s.max(1e-9), CALLS_MOST);
+            if self.counts[at] < 2 {
+                return Ok(one_s);
+            }
         }
         // Those that take no part fall asleep meanwhile.
         trial.run(communicator, timed, self.counts[at].div_ceil(3))?;
@@ -208,16 +274,32 @@ pub(super) fn list(shape: Shape, most: usize, step: usize, crowded: bool) -> Vec
             if bytes > CHUNK {
                 list.push(What::Both { bytes, message: CHUNK, combines });
             }
-            if shape.is_direct(bytes.min(READ), bytes.min(READ)) {
-                list.push(What::Both { bytes, message: bytes.min(READ), combines });
-            }
+            list.extend(reads(shape, footprint, combines));
         }
         if bytes > CHUNK {
             list.push(What::OneWay { bytes, message: CHUNK, combines: false });
         }
-        footprint *= step;
+        // What the caches hold and what they do not lie far apart.
+        footprint *= step.min(4);
     }
     list
+}
+
+/// What is read where it is, in calls that touch so much on a rank.
+fn reads(shape: Shape, footprint: usize, combines: bool) -> impl Iterator<Item = What> {
+    // What the system reads is only what a call was given.
+    let each = [(false, Age::Old), (true, Age::Old), (true, Age::PassedOn), (true, Age::Fresh)];
+    each.into_iter().filter_map(move |(registered, age)| {
+        // What is written before was somewhere else.
+        let bytes = footprint / if age == Age::Old { 2 } else { 4 };
+        let message = bytes.min(READ);
+        let is_read = if registered {
+            message >= shape.registered_from_bytes
+        } else {
+            shape.is_direct(message, message)
+        };
+        is_read.then_some(What::Read { bytes, combines, age, registered })
+    })
 }
 
 /// Many messages one way.
@@ -232,7 +314,7 @@ pub(super) fn scripts(what: What, ranks: u32) -> Vec<Script> {
         .map(|rank| {
             let other = if rank == 0 { last } else { 0 };
             let takes_part = (rank == 0 || rank == last) && ranks > 1;
-            let mut writing = Writing::new(bytes(what));
+            let mut writing = Writing::new(buffer_bytes(what));
             if let (What::Circle(bytes), true) = (what, ranks > 1) {
                 turns(&mut writing, ((rank + 1) % ranks, (rank + last) % ranks), bytes, ROUNDS);
             } else if let (What::Local { bytes, combines }, true) = (what, takes_part || ranks == 1) {
@@ -241,7 +323,8 @@ pub(super) fn scripts(what: What, ranks: u32) -> Vec<Script> {
             } else if takes_part {
                 pair(&mut writing, what, rank == 0, other);
             }
-            writing.script()
+            // What a rank writes for itself it writes to its cache.
+            writing.script(!matches!(what, What::Read { age: Age::Fresh, .. }))
         })
         .collect()
 }
@@ -287,9 +370,20 @@ fn pair(writing: &mut Writing, what: What, first: bool, other: u32) {
             writing.step();
         }
         What::Both { bytes, message, combines } => {
-            let messages = || (0..bytes).step_by(message).map(|at| (at, message.min(bytes - at)));
+            let messages = || cut(bytes, message);
             messages().for_each(|(at, length)| writing.send(port(other, 0), input(at, length)));
             messages().for_each(|(at, length)| take(writing, other, (at, length), combines));
+            writing.step();
+        }
+        What::Read { bytes, combines, age, .. } => {
+            let is_old = age == Age::Old;
+            let (from, into) = if is_old { (input as Place, 0) } else { (output as Place, bytes) };
+            if !is_old {
+                writing.local(input(0, bytes), output(0, bytes), false);
+                writing.step();
+            }
+            cut(bytes, READ).for_each(|(at, length)| writing.send(port(other, 0), from(at, length)));
+            cut(bytes, READ).for_each(|(at, length)| take(writing, other, (into + at, length), combines));
             writing.step();
         }
         What::OneWay { bytes, message, combines } => {
@@ -313,6 +407,11 @@ fn pair(writing: &mut Writing, what: What, first: bool, other: u32) {
     }
 }
 
+/// Messages of at most so much: where each begins, and how long it is.
+fn cut(bytes: usize, message: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..bytes).step_by(message).map(move |at| (at, message.min(bytes - at)))
+}
+
 fn take(writing: &mut Writing, from: u32, (at, length): (usize, usize), combines: bool) {
     if combines {
         writing.combine(port(from, 0), input(at, length), output(at, length));
@@ -330,7 +429,7 @@ fn output(offset: usize, length: usize) -> Extent {
 }
 
 /// Of each of the two buffers.
-fn bytes(what: What) -> usize {
+pub(super) fn buffer_bytes(what: What) -> usize {
     match what {
         What::Nothing => 0,
         What::Turns(bytes)
@@ -340,10 +439,7 @@ fn bytes(what: What) -> usize {
         | What::Sends(bytes)
         | What::Circle(bytes) => bytes,
         What::Both { bytes, .. } | What::OneWay { bytes, .. } | What::Local { bytes, .. } => bytes,
+        What::Read { bytes, age: Age::Old, .. } => bytes,
+        What::Read { bytes, age: Age::PassedOn | Age::Fresh, .. } => 2 * bytes,
     }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded above and below")]
-fn fitting(count: f64) -> u32 {
-    count.clamp(1.0, 10_000.0) as u32
 }

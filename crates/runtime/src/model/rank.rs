@@ -43,7 +43,7 @@ pub(super) enum Did {
 
 /// Goes on with one action by one part, if it can: the seconds it took. Sets [`State::over`] at the end.
 pub(super) trait Advance {
-    fn advance(&mut self, script: &Script, kind: Kind, state: &mut State) -> Option<f64>;
+    fn advance(&mut self, script: &Script, action: Action, state: &mut State) -> Option<f64>;
 }
 
 impl<'s> Walker<'s> {
@@ -119,7 +119,8 @@ impl<'s> Walker<'s> {
         if state.over {
             return None;
         }
-        let Action { kind, after } = self.script.actions[at];
+        let action = self.script.actions[at];
+        let Action { kind, after, .. } = action;
         let earlier = &self.script.earlier[after.range()];
         if !earlier.iter().all(|before| self.states[*before as usize].over) {
             return None;
@@ -128,7 +129,7 @@ impl<'s> Walker<'s> {
             self.states[at].over = self.steps_over(usize::from(thread)) >= steps as usize;
             return None;
         }
-        let done = advance.advance(self.script, kind, &mut state);
+        let done = advance.advance(self.script, action, &mut state);
         self.states[at] = state;
         done
     }

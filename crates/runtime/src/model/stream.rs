@@ -11,6 +11,19 @@ pub(super) enum Way {
     Stream,
     /// Read by the receiver.
     Direct,
+    /// Read by the receiver from a buffer that it maps.
+    Registered,
+}
+
+/// Since when bytes that are read in the sender's memory are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Age {
+    /// They are what the sender was given, and have been read before.
+    Old,
+    /// It wrote them in this call to be read by others: past the caches, where that is better.
+    PassedOn,
+    /// It wrote them for itself, before this call or at its beginning.
+    Fresh,
 }
 
 /// Bytes of a piece that are on their way.
@@ -27,6 +40,8 @@ pub(super) struct Part {
     pub grain: usize,
     /// Whether the piece begins with them.
     pub begins: bool,
+    /// Since when they are where they are.
+    pub age: Age,
 }
 
 /// What is on its way, and what was taken.
@@ -62,7 +77,7 @@ impl Stream {
     /// Sends a part.
     pub fn send(&mut self, part: Part) {
         match part.way {
-            Way::Direct => self.posted += part.bytes,
+            Way::Direct | Way::Registered => self.posted += part.bytes,
             Way::Stream | Way::Line => self.sent += part.bytes,
         }
         self.parts.push_back(part);
@@ -78,7 +93,7 @@ impl Stream {
             self.parts.pop_front();
         }
         match way {
-            Way::Direct => {
+            Way::Direct | Way::Registered => {
                 self.read_all += bytes;
                 self.read.push_back((seen_s, self.read_all));
             }

@@ -1,5 +1,6 @@
 //! The buffers of a rank during a call.
 
+use crate::Buffer;
 use crate::script::{Extent, Region};
 
 /// Where the bytes are.
@@ -10,7 +11,7 @@ pub struct Memory<'b> {
     /// What it ends with; of a call in place, the larger of the two buffers.
     pub output: &'b mut [u8],
     /// What the script asks for besides.
-    pub scratch: &'b mut [Vec<u8>],
+    pub scratch: &'b mut [Buffer<u8>],
 }
 
 /// Two pieces of memory, one of which is written.

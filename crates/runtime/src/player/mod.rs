@@ -2,7 +2,9 @@
 
 mod memory;
 
-use crate::reduce::{STREAMED_SUM_BYTES, accumulate, combine, combine_streamed};
+use crate::reduce::{
+    STREAMED_SUM_BYTES, accumulate, accumulate_streamed, combine, combine_streamed, copy_streamed,
+};
 use crate::script::{Action, Kind, Run, Script};
 use crate::{Element, Fault, Port, Ports, Reduction};
 
@@ -165,13 +167,19 @@ impl<P: Ports> Act<'_, '_, P> {
     fn go_on(&mut self, player: &Player, action: &Action, state: &mut State) -> Result<(), Fault> {
         match action.kind {
             Kind::Send { port, from } => self.send(port, from, state),
-            Kind::Receive { port, into } => self.receive(port, into, state),
-            Kind::ReceiveReduce { port, local, into } => self.receive_reduce(port, (local, into), state),
+            Kind::Receive { port, into } => self.receive(port, into, action.sent_on, state),
+            Kind::ReceiveReduce { port, local, into } => {
+                self.receive_reduce(port, (local, into), action.sent_on, state)
+            }
             Kind::Copy { from, into } => {
                 let script = self.script;
                 for (from, into) in script.pieces(from, into) {
                     if let Pair::Apart(from, into) = self.memory.pair(from, into) {
-                        into.copy_from_slice(from);
+                        if action.sent_on && self.ports.passes_on(into) {
+                            copy_streamed(from, into);
+                        } else {
+                            into.copy_from_slice(from);
+                        }
                     }
                 }
                 state.over = true;
@@ -181,6 +189,8 @@ impl<P: Ports> Act<'_, '_, P> {
                 let script = self.script;
                 for (from, into) in script.pieces(from, into) {
                     if let Pair::Apart(from, into) = self.memory.pair(from, into) {
+                        let streams = action.sent_on && self.ports.passes_on(into);
+                        let accumulate = if streams { accumulate_streamed } else { accumulate };
                         accumulate(self.element, self.reduction, from, into);
                     }
                 }
@@ -215,7 +225,7 @@ impl<P: Ports> Act<'_, '_, P> {
         Ok(())
     }
 
-    fn receive(&mut self, port: Port, into: Run, state: &mut State) -> Result<(), Fault> {
+    fn receive(&mut self, port: Port, into: Run, sent_on: bool, state: &mut State) -> Result<(), Fault> {
         if into.count == 0 {
             return self.receive_nothing(port, state);
         }
@@ -223,7 +233,16 @@ impl<P: Ports> Act<'_, '_, P> {
             let extent = self.script.extents[(into.first + state.piece) as usize];
             let end = state.piece + 1 == into.count;
             let rest = &mut self.memory.write(extent)[state.bytes..];
-            let came = self.ports.pull_into(port, rest, self.element.size_bytes(), end)?;
+            let unit = self.element.size_bytes();
+            let came = if sent_on && self.ports.passes_on(rest) {
+                let (mut at, want) = (0, rest.len());
+                self.ports.pull(port, want, unit, end, |part| {
+                    copy_streamed(part, &mut rest[at..at + part.len()]);
+                    at += part.len();
+                })?
+            } else {
+                self.ports.pull_into(port, rest, unit, end)?
+            };
             let done = state.bytes + came;
             self.note(state, done, extent.length);
             if done < extent.length {
@@ -238,6 +257,7 @@ impl<P: Ports> Act<'_, '_, P> {
         &mut self,
         port: Port,
         (local, into): (Run, Run),
+        sent_on: bool,
         state: &mut State,
     ) -> Result<(), Fault> {
         if into.count == 0 {
@@ -251,15 +271,19 @@ impl<P: Ports> Act<'_, '_, P> {
             );
             let end = state.piece + 1 == into.count;
             let (mut at, want) = (state.bytes, extent.length - state.bytes);
+            let passes_on = sent_on && self.ports.passes_on(self.memory.read(extent));
             let mut pair = self.memory.pair(from, extent);
             let came = self.ports.pull(port, want, element.size_bytes(), end, |part| {
                 let range = at..at + part.len();
                 at += part.len();
                 match &mut pair {
-                    Pair::Same(sum) => accumulate(element, reduction, part, &mut sum[range]),
+                    Pair::Same(sum) => {
+                        let accumulate = if passes_on { accumulate_streamed } else { accumulate };
+                        accumulate(element, reduction, part, &mut sum[range]);
+                    }
                     Pair::Apart(local, sum) => {
-                        let combine =
-                            if extent.length < STREAMED_SUM_BYTES { combine } else { combine_streamed };
+                        let streams = passes_on || extent.length >= STREAMED_SUM_BYTES;
+                        let combine = if streams { combine_streamed } else { combine };
                         combine(element, reduction, &local[range.clone()], part, &mut sum[range]);
                     }
                 }

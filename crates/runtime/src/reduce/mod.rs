@@ -48,9 +48,7 @@ pub(crate) fn combine_streamed(
     received: &[u8],
     into: &mut [u8],
 ) {
-    // As many bytes as begin before a line, if those are whole elements.
-    let before = into.as_ptr().align_offset(LINE).min(into.len());
-    let before = if before.is_multiple_of(element.size_bytes()) { before } else { 0 };
+    let before = head_bytes(element, into);
     let ((local_head, local), (received_head, received), (head, into)) =
         (local.split_at(before), received.split_at(before), into.split_at_mut(before));
     combine(element, reduction, local_head, received_head, head);
@@ -61,6 +59,25 @@ pub(crate) fn combine_streamed(
         combine(element, reduction, local, received, block);
         stream.copy(block, into);
     }
+}
+
+/// As [`accumulate`], past the caches: for sums that others read next.
+pub(crate) fn accumulate_streamed(element: Element, reduction: Reduction, received: &[u8], into: &mut [u8]) {
+    let before = head_bytes(element, into);
+    let ((received_head, received), (head, into)) = (received.split_at(before), into.split_at_mut(before));
+    accumulate(element, reduction, received_head, head);
+    let (mut block, mut stream) = ([0; BLOCK_BYTES], Stream::new());
+    for (received, into) in received.chunks(BLOCK_BYTES).zip(into.chunks_mut(BLOCK_BYTES)) {
+        let block = &mut block[..into.len()];
+        combine(element, reduction, into, received, block);
+        stream.copy(block, into);
+    }
+}
+
+/// As many bytes as begin before a line of the cache, if those are whole elements.
+fn head_bytes(element: Element, into: &[u8]) -> usize {
+    let before = into.as_ptr().align_offset(LINE).min(into.len());
+    if before.is_multiple_of(element.size_bytes()) { before } else { 0 }
 }
 
 /// What is combined before it is streamed: stays in the first cache, a multiple of every element.

@@ -351,6 +351,9 @@ fn results_that_are_streamed_are_the_same() {
             combine(element, Reduction::Sum, &local, &received, &mut right);
             combine_streamed(element, Reduction::Sum, &local, &received, &mut streamed[shift..shift + bytes]);
             assert_eq!(streamed[shift..shift + bytes], right, "{element:?}, {shift}");
+            streamed[shift..shift + bytes].copy_from_slice(&local);
+            accumulate_streamed(element, Reduction::Sum, &received, &mut streamed[shift..shift + bytes]);
+            assert_eq!(streamed[shift..shift + bytes], right, "{element:?}, {shift}, in place");
             assert_eq!(streamed[shift + bytes], 0);
         }
     }

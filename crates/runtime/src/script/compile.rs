@@ -3,14 +3,14 @@
 use weft_collective::{Buffer, Call, Collective, Layout, Op, Plan, Rank, Slice};
 
 use super::extents::{Extent, Mapping, Run, alike};
+use super::sent_on::mark_sent_on;
 use super::{Action, Kind, Script, Thread};
 use crate::{Fault, Port};
 
 pub(super) fn compile(plan: &Plan, call: &Call, rank: Rank) -> Result<Script, Fault> {
     let mapping = Mapping::new(call, Layout::new(call, plan.ranks, plan.pieces), rank);
-    let (input, output) = (mapping.bytes(Buffer::Input), mapping.bytes(Buffer::Output));
+    let (input_bytes, output_bytes) = mapping.lengths(call);
     let scratch = (0..plan.scratch).map(|number| mapping.bytes(Buffer::Scratch(number))).collect();
-    let together = call.in_place;
     // A barrier is nothing but empty messages. Elsewhere nobody needs them, unless threads wait for each other by them.
     let keeps_empty = call.collective == Collective::Barrier || plan.threads.len() > 1;
     let (actions, extents, earlier) = (Vec::new(), Vec::new(), Vec::new());
@@ -29,13 +29,14 @@ pub(super) fn compile(plan: &Plan, call: &Call, rank: Rank) -> Result<Script, Fa
         }
         threads.push(Thread { first, ends });
     }
+    mark_sent_on(&mut writer.actions, &writer.extents);
     Ok(Script {
         threads,
         actions: writer.actions,
         extents: writer.extents,
         earlier: writer.earlier,
-        input_bytes: if together { 0 } else { input },
-        output_bytes: if together { input.max(output) } else { output },
+        input_bytes,
+        output_bytes,
         scratch_bytes: scratch,
     })
 }
@@ -123,7 +124,7 @@ impl Writer<'_> {
             }
         }
         let after = Run { first, count: count(self.earlier.len()) - first };
-        self.actions.push(Action { kind, after });
+        self.actions.push(Action { kind, after, sent_on: false });
     }
 
     fn pair(&mut self, first: &Slice, second: &Slice) -> (Run, Run) {

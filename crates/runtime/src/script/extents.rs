@@ -10,6 +10,17 @@ pub(crate) enum Region {
     Scratch(u16),
 }
 
+impl Region {
+    /// Different for each.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Input => 0,
+            Self::Output => 1,
+            Self::Scratch(number) => 2 + u32::from(number),
+        }
+    }
+}
+
 /// Bytes that follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
@@ -84,6 +95,12 @@ impl<'c> Mapping<'c> {
             let (offset, length) = self.range(buffer, last);
             offset + length
         })
+    }
+
+    /// Bytes of the buffers that the rank brings and ends with: of a call in place only the latter, the larger of both.
+    pub fn lengths(&self, call: &Call) -> (usize, usize) {
+        let (input, output) = (self.bytes(Buffer::Input), self.bytes(Buffer::Output));
+        if call.in_place { (0, input.max(output)) } else { (input, output) }
     }
 
     /// Where the bytes of a slice are, pieces that touch made one; none of them empty.

@@ -2,12 +2,14 @@
 
 mod compile;
 mod extents;
+mod sent_on;
 mod writing;
 
-use weft_collective::{Call, Plan, Rank};
+use weft_collective::{Call, Layout, Plan, Rank};
 
 use crate::{Fault, Port};
 
+use extents::Mapping;
 pub(crate) use extents::{Extent, Region, Run};
 pub(crate) use writing::Writing;
 
@@ -42,6 +44,9 @@ pub(crate) struct Action {
     /// Earlier actions of the thread that must be over before this one begins, though their step may be: sends of what
     /// this one overwrites, and the last one that used the same end of the same port.
     pub after: Run,
+    /// Whether something of what this one writes is sent by a later action; of one that sends, whether an earlier one
+    /// wrote something of it.
+    pub sent_on: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +87,11 @@ impl Script {
         compile::compile(plan, call, rank)
     }
 
+    /// Bytes of the two buffers that `rank` of so many gives to a call by any plan: input, output.
+    pub(crate) fn lengths(call: &Call, ranks: u32, rank: Rank) -> (usize, usize) {
+        Mapping::new(call, Layout::new(call, ranks, 1), rank).lengths(call)
+    }
+
     /// Bytes of the buffer that the rank brings; none if it is part of the other one.
     pub fn input_bytes(&self) -> usize {
         self.input_bytes
@@ -108,6 +118,19 @@ impl Script {
             Kind::Await { .. } => return 0,
         };
         self.extents[run.range()].iter().map(|extent| extent.length).sum()
+    }
+
+    /// Whether it sends anything but what the call is given.
+    pub(crate) fn passes_on(&self) -> bool {
+        let sent = self.actions.iter().filter_map(|action| match action.kind {
+            Kind::Send { from, .. } => Some(from),
+            Kind::Receive { .. }
+            | Kind::ReceiveReduce { .. }
+            | Kind::Copy { .. }
+            | Kind::Reduce { .. }
+            | Kind::Await { .. } => None,
+        });
+        sent.flat_map(|from| &self.extents[from.range()]).any(|extent| extent.region != Region::Input)
     }
 
     /// The pieces of two runs that are cut alike.

@@ -1,5 +1,6 @@
 //! Scripts written by hand, to measure with.
 
+use super::sent_on::mark_sent_on;
 use super::{Action, Extent, Kind, Run, Script, Thread};
 use crate::Port;
 
@@ -48,7 +49,11 @@ impl Writing {
         self.0.threads.iter_mut().for_each(|thread| thread.ends.push(end));
     }
 
-    pub fn script(self) -> Script {
+    /// It says what is passed on, or keeps that for itself.
+    pub fn script(mut self, passes_on: bool) -> Script {
+        if passes_on {
+            mark_sent_on(&mut self.0.actions, &self.0.extents);
+        }
         self.0
     }
 
@@ -64,7 +69,7 @@ impl Writing {
         let first = count(self.0.earlier.len());
         self.0.earlier.extend(before.map(count));
         let after = Run { first, count: count(self.0.earlier.len()) - first };
-        self.0.actions.push(Action { kind, after });
+        self.0.actions.push(Action { kind, after, sent_on: false });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::shared_memory::SharedMemory;
 use super::tcp::Tcp;
-use crate::{Announced, Buffer, Fault, Port, Ports, Shape, Shrink, Survivors, Transport};
+use crate::{Announced, Buffer, Fault, Port, Ports, Shape, Shrink, Survivors, Transport, Tuning};
 
 /// The transport of a group that did not choose one.
 pub enum Either {
@@ -56,6 +56,11 @@ impl Ports for Either {
     }
 
     #[inline]
+    fn passes_on(&self, bytes: &[u8]) -> bool {
+        both!(self, transport => transport.passes_on(bytes))
+    }
+
+    #[inline]
     fn pull_into(&mut self, port: Port, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Fault> {
         both!(self, transport => transport.pull_into(port, into, unit, end))
     }
@@ -85,6 +90,18 @@ impl Transport for Either {
 
     fn buffer(&self, bytes: usize) -> Result<Buffer<u8>, Fault> {
         both!(self, transport => transport.buffer(bytes))
+    }
+
+    fn tuning(&self) -> Option<Tuning> {
+        both!(self, transport => transport.tuning())
+    }
+
+    fn tune(&mut self, tuning: Tuning) {
+        both!(self, transport => transport.tune(tuning));
+    }
+
+    fn is_registered(&self, bytes: &[u8]) -> bool {
+        both!(self, transport => transport.is_registered(bytes))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What tests of the runtime share: calls with data, what must come out, and two ways to play a plan.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod cases;
 pub mod expected;
 pub mod network;
 pub mod reference;

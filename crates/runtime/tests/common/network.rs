@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use weft_collective::{Call, Plan, Rank};
-use weft_runtime::{Element, Fault, Memory, Player, Port, Ports, Progress, Reduction, Script};
+use weft_runtime::{Buffer, Element, Fault, Memory, Player, Port, Ports, Progress, Reduction, Script};
 
 use super::{Buffers, Draws};
 
@@ -139,9 +139,9 @@ pub fn played(
     let network = Rc::new(RefCell::new(network));
     let scripts: Vec<Script> =
         (0..plan.ranks).map(|rank| Script::new(plan, call, Rank::new(rank)).unwrap()).collect();
-    let mut scratch: Vec<Vec<Vec<u8>>> = scripts
+    let mut scratch: Vec<Vec<Buffer<u8>>> = scripts
         .iter()
-        .map(|script| script.scratch_bytes().iter().map(|bytes| vec![0; *bytes]).collect())
+        .map(|script| script.scratch_bytes().iter().map(|bytes| Buffer::private(*bytes)).collect())
         .collect();
     let mut players: Vec<Player> = scripts.iter().map(|_| Player::default()).collect();
     for (player, script) in players.iter_mut().zip(&scripts) {

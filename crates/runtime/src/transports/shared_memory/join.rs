@@ -67,6 +67,7 @@ impl SharedMemory {
             deadline,
             patience: crate::transports::tcp::PATIENCE,
             settings: *settings,
+            registers_from: settings.registered_from_bytes,
             board,
             outbound: Vec::new(),
             inbound: Vec::new(),

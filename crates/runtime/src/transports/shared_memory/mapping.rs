@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
 use super::layout::HUGE;
+use crate::reduce::copy_streamed;
 
 /// Part of a file that processes share, mapped for reading and writing. It lies at a multiple of a page.
 ///
@@ -91,6 +92,15 @@ impl Mapping {
         let start = self.at(offset, bytes.len());
         // SAFETY: within the mapping; `bytes` cannot overlap it, as those that may be written are lent to nobody.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.as_ptr(), bytes.len()) };
+    }
+
+    /// As [`Self::write`], past the caches.
+    #[inline]
+    pub(super) fn write_streamed(&self, offset: usize, bytes: &[u8]) {
+        let start = self.at(offset, bytes.len());
+        // SAFETY: within the mapping; by the counters nobody else reads or writes them meanwhile.
+        let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), bytes.len()) };
+        copy_streamed(bytes, into);
     }
 
     /// All bytes, of a mapping that nobody else writes to.

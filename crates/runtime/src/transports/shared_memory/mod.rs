@@ -41,7 +41,7 @@ use region::lacking;
 use wait::{LOOKS_BESIDE, Stall};
 
 use crate::reduce::{STREAMED_COPY_BYTES, copy_streamed};
-use crate::{Announced, Buffer, Fault, Port, Ports, Shape, Transport};
+use crate::{Announced, Buffer, Fault, Port, Ports, Shape, Transport, Tuning};
 
 /// How streams go. The same for all ranks, but for the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,9 @@ pub struct Settings {
     pub ring_bytes: usize,
     /// Copied to the ring at a time, so that sender and receiver work at the same time.
     pub part_bytes: usize,
+    /// From this length on a part is copied past the caches, and so is what a call passes on that others read where it
+    /// is. It depends on the processor whether others read memory sooner than what one of them has just written.
+    pub streamed_from_bytes: usize,
     /// From this length on the receiver reads a piece from the sender's memory itself, if it may.
     pub direct_from_bytes: usize,
     /// Longer pieces are copied by the ring after all, unless they lie in large pages: to find so many small ones takes
@@ -70,6 +73,7 @@ impl Default for Settings {
         Self {
             ring_bytes: 256 << 10,
             part_bytes: 16 << 10,
+            streamed_from_bytes: usize::MAX,
             direct_from_bytes: 2 << 20,
             direct_up_to_bytes: 16 << 20,
             direct_part_bytes: 256 << 10,
@@ -94,6 +98,8 @@ pub struct SharedMemory {
     deadline: Duration,
     patience: Duration,
     settings: Settings,
+    /// The least of [`Settings::registered_from_bytes`] that there may be.
+    registers_from: usize,
     board: Board,
     /// By channel, then peer; mapped when first used.
     outbound: Vec<Option<Box<Outbound>>>,
@@ -289,7 +295,9 @@ impl Ports for SharedMemory {
             match place {
                 Some(place) => Way::Registered(place),
                 None if direct && settings.reads_directly(piece, rest.len()) => Way::Direct,
-                None => Way::Staged(settings.part_bytes),
+                None => {
+                    Way::Staged { part: settings.part_bytes, streamed_from: settings.streamed_from_bytes }
+                }
             }
         });
         if stream.slots() != before {
@@ -325,6 +333,12 @@ impl Ports for SharedMemory {
             self.still_right()?;
         }
         got.map_err(|trouble| self.refuse(port.peer, trouble))
+    }
+
+    fn passes_on(&self, bytes: &[u8]) -> bool {
+        bytes.len() >= self.settings.streamed_from_bytes
+            && (bytes.len() >= self.settings.registered_from_bytes && self.registry.find(bytes).is_some()
+                || self.staged.is_none() && self.settings.reads_directly(bytes, bytes.len()))
     }
 
     fn pull_into(&mut self, port: Port, into: &mut [u8], unit: usize, end: bool) -> Result<usize, Fault> {
@@ -370,13 +384,10 @@ impl Transport for SharedMemory {
             line_bytes: slot::INLINE,
             part_bytes: self.settings.part_bytes,
             window_bytes: self.region.layout.ring,
-            direct_from_bytes: if self.staged.is_none() {
-                self.settings.direct_from_bytes
-            } else {
-                usize::MAX
-            },
+            direct_from_bytes: self.settings.direct_from_bytes,
             // Memory that the library gives lies in large pages where the system has them.
-            direct_up_to_bytes: usize::MAX,
+            direct_up_to_bytes: if self.staged.is_none() { usize::MAX } else { 0 },
+            registered_from_bytes: self.registers_from,
         }
     }
 
@@ -415,6 +426,25 @@ impl Transport for SharedMemory {
 
     fn buffer(&self, bytes: usize) -> Result<Buffer<u8>, Fault> {
         self.allocate(bytes).map(Buffer::shared)
+    }
+
+    fn tuning(&self) -> Option<Tuning> {
+        let Settings { streamed_from_bytes, direct_from_bytes, registered_from_bytes, .. } = self.settings;
+        Some(Tuning { streamed_from_bytes, direct_from_bytes, registered_from_bytes })
+    }
+
+    fn tune(&mut self, tuning: Tuning) {
+        let Tuning { streamed_from_bytes, direct_from_bytes, registered_from_bytes } = tuning;
+        self.settings = Settings {
+            streamed_from_bytes,
+            direct_from_bytes,
+            registered_from_bytes: registered_from_bytes.max(self.registers_from),
+            ..self.settings
+        };
+    }
+
+    fn is_registered(&self, bytes: &[u8]) -> bool {
+        self.registry.find(bytes).is_some()
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) struct Place {
 /// How a piece is sent that does not fit into a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Copied to the ring, in parts of so many bytes at most.
-    Staged(usize),
+    /// Copied to the ring, in parts of so many bytes at most; those of so many at least past the caches.
+    Staged { part: usize, streamed_from: usize },
     /// Read by the receiver from this process.
     Direct,
     /// Read by the receiver from a buffer that it maps.
@@ -114,7 +114,9 @@ impl Outbound {
             done + self.push_inline(rest, tag)
         } else {
             match way(rest) {
-                Way::Staged(part) => done + self.push_staged(rest, part, tag),
+                Way::Staged { part, streamed_from } => {
+                    done + self.push_staged(rest, (part, streamed_from), tag)
+                }
                 Way::Direct => {
                     let address = rest.as_ptr().expose_provenance() as u64;
                     self.post(piece.len(), done, Kind::Direct, [address, 0, 0], tag)
@@ -177,7 +179,7 @@ impl Outbound {
         piece.len()
     }
 
-    fn push_staged(&mut self, piece: &[u8], part: usize, tag: u64) -> usize {
+    fn push_staged(&mut self, piece: &[u8], (part, streamed_from): (usize, usize), tag: u64) -> usize {
         let mut rest = piece;
         self.needs_room = true;
         while !rest.is_empty() && self.has_slot() {
@@ -188,7 +190,11 @@ impl Outbound {
                 break;
             }
             let (now, later) = rest.split_at(length);
-            self.stream.write(PAGE + at, now);
+            if length < streamed_from {
+                self.stream.write(PAGE + at, now);
+            } else {
+                self.stream.write_streamed(PAGE + at, now);
+            }
             self.stream.word(place(self.slots) + WORDS).store(length as u64, Relaxed);
             self.offer(Kind::Staged, 0, tag);
             self.filled += length.next_multiple_of(LINE) as u64;
@@ -253,8 +259,9 @@ mod tests {
             (Outbound::new(mapping(), RING, false), Inbound::new(mapping(), RING, std::process::id()));
         let mut reach = Reach::new(Arc::clone(&file), 1024);
         let piece = vec![7; 4 * RING];
-        let push =
-            |outbound: &mut Outbound, done| outbound.push((&piece, true), done, 1, |_| Way::Staged(1024));
+        let push = |outbound: &mut Outbound, done| {
+            outbound.push((&piece, true), done, 1, |_| Way::Staged { part: 1024, streamed_from: 512 })
+        };
 
         // Four parts of 1024 fill the ring, though not the slots.
         assert!(!outbound.is_ready());
