@@ -82,6 +82,9 @@ pub struct Shape {
     pub direct_up_to_bytes: usize,
     /// From this length on the receiver reads them where they are, if they are in a buffer that it can map.
     pub registered_from_bytes: usize,
+    /// Long calls are cut into parts of about so much where they can be, so that what a rank has received is still in its
+    /// caches when it sends it on.
+    pub call_bytes: usize,
 }
 
 impl Shape {
@@ -94,6 +97,7 @@ impl Shape {
             direct_from_bytes: usize::MAX,
             direct_up_to_bytes: 0,
             registered_from_bytes: usize::MAX,
+            call_bytes: usize::MAX,
         }
     }
 

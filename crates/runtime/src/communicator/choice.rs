@@ -1,10 +1,10 @@
 //! Which algorithm: the one that is quickest by what is known of the links.
 
-use weft_collective::{ALGORITHMS, Algorithm, Call, Terrain, algorithm};
+use weft_collective::{ALGORITHMS, Algorithm, Call, Rank, Terrain, algorithm};
 
 use super::cost::Pricing;
 use crate::model::Calibration;
-use crate::{Fault, Tuning};
+use crate::{Fault, Script, Tuning};
 
 /// How algorithms are chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,12 +45,14 @@ impl Choice {
         let entry = match self {
             Self::Named(name) => named(name, call, terrain),
             Self::Quickest(calibration) => {
-                let quickest = candidates(call, terrain, &pricing(calibration)).into_iter().next();
-                return quickest.map(|(chosen, _)| chosen).ok_or_else(|| none_suits(call));
+                let pricing = pricing(calibration);
+                let quickest = candidates(call, terrain, &pricing).into_iter().next();
+                let (chosen, whole_s) = quickest.ok_or_else(|| none_suits(call))?;
+                return Ok(Chosen { parts: parts(chosen, call, terrain, (&pricing, whole_s)), ..chosen });
             }
             Self::Measured => first(call, terrain),
         };
-        Ok(Chosen { entry: entry?, tuning: None })
+        Ok(Chosen { entry: entry?, tuning: None, parts: 1 })
     }
 
     /// Which one is taken, and what the others would take.
@@ -80,6 +82,8 @@ pub(super) struct Chosen {
     pub entry: &'static dyn Algorithm,
     /// Which of two ways the transport goes, where that is chosen too.
     pub tuning: Option<Tuning>,
+    /// Into how many parts the call is cut, of which each is played by the algorithm.
+    pub parts: u32,
 }
 
 impl Chosen {
@@ -116,8 +120,27 @@ fn none_suits(call: &Call) -> Fault {
 /// Calls in a row by which algorithms are chosen.
 const CALLS: u32 = 12;
 
-/// Predictions are about so right: of algorithms that lie closer, the one with the fewest messages is taken.
+/// Predictions are about so right: of algorithms that lie closer, the one with the fewest messages is taken
 const CLOSE: f64 = 1.08;
+/// up to so many seconds. In longer calls what disturbs a message does not count.
+const LONG_S: f64 = 1e-3;
+
+/// Parts may take so much longer than the whole by what is known, in which caches are not.
+const CUT: f64 = 1.1;
+/// There are no more of them, so that a plan stays short.
+const PARTS_MOST: u64 = 1024;
+
+/// Into how many parts a call is cut, which takes so many seconds as a whole.
+fn parts(chosen: Chosen, call: &Call, terrain: &Terrain, (pricing, whole_s): (&Pricing<'_>, f64)) -> u32 {
+    let bytes = Script::lengths(call, terrain.ranks(), Rank::new(0)).1;
+    let wanted = (bytes / pricing.shape.call_bytes.max(1)) as u64;
+    let parts = u32::try_from(wanted.min(PARTS_MOST)).unwrap_or(1);
+    if parts < 2 || !Script::can_be_cut(call) {
+        return 1;
+    }
+    let priced = pricing.tuned(chosen.tuning).call(chosen.entry, call, terrain, (CALLS, parts));
+    if priced.is_some_and(|priced| priced.mean_s() <= CUT * whole_s) { parts } else { 1 }
+}
 
 /// From this length on pieces may be read by the system; of shorter ones to ask it takes longer than a second copy.
 const READ_FROM_BYTES: usize = 16 << 10;
@@ -131,12 +154,14 @@ fn candidates(call: &Call, terrain: &Terrain, pricing: &Pricing<'_>) -> Vec<(Cho
             Some(_) => pricing.tuned(tuning).given_only(),
             None => *pricing,
         };
-        let priced = suits().filter_map(|entry| Some((*entry, pricing.call(*entry, call, terrain, CALLS)?)));
-        found.extend(priced.map(|(entry, priced)| (Chosen { entry, tuning }, priced)));
+        let priced =
+            suits().filter_map(|entry| Some((*entry, pricing.call(*entry, call, terrain, (CALLS, 1))?)));
+        found.extend(priced.map(|(entry, priced)| (Chosen { entry, tuning, parts: 1 }, priced)));
     }
     found.sort_by(|a, b| a.1.mean_s().total_cmp(&b.1.mean_s()));
     let least = found.first().map_or(0.0, |(_, priced)| priced.mean_s());
-    let close = found.iter().take_while(|(_, priced)| priced.mean_s() <= CLOSE * least);
+    let close = if least < LONG_S { CLOSE * least } else { least };
+    let close = found.iter().take_while(|(_, priced)| priced.mean_s() <= close);
     // The first of equals, which is the quickest of them.
     let chosen = close.enumerate().min_by_key(|(at, (_, priced))| (priced.action_count, *at));
     if let Some((at, _)) = chosen {

@@ -61,16 +61,16 @@ impl Pricing<'_> {
         Self { reads: self.shape.direct_from_bytes < usize::MAX, ..self }
     }
 
-    /// What a call takes by an algorithm, alone and in a row of so many; nothing if its plan cannot be played, or is too
+    /// What a call takes by an algorithm in so many parts, alone and in a row of so many; nothing if its plan cannot be played, or is too
     /// large to be priced.
     pub fn call(
         &self,
         algorithm: &dyn Algorithm,
         call: &Call,
         terrain: &Terrain,
-        calls: u32,
+        (calls, parts): (u32, u32),
     ) -> Option<Priced> {
-        let scripts = scripts(&algorithm.plan(call, terrain), call)?;
+        let scripts = scripts(&algorithm.plan(call, terrain), call, parts)?;
         if self.reads && scripts.iter().any(Script::passes_on) {
             return None;
         }
@@ -102,10 +102,10 @@ impl Pricing<'_> {
 }
 
 /// What each rank does of a plan.
-fn scripts(plan: &Plan, call: &Call) -> Option<Vec<Script>> {
+fn scripts(plan: &Plan, call: &Call, parts: u32) -> Option<Vec<Script>> {
     let (mut scripts, mut actions) = (Vec::new(), 0);
     for rank in 0..plan.ranks {
-        let script = Script::new(plan, call, Rank::new(rank)).ok()?;
+        let script = Script::in_parts(plan, call, Rank::new(rank), parts).ok()?;
         actions += script.actions.len();
         if actions > ACTIONS_MOST {
             return None;
@@ -131,7 +131,7 @@ mod tests {
             Pricing { calibration: &calibration, shape, hosts: &hosts, registered: false, reads: false };
         let call = Call { in_place: true, ..Call::bytes(collective, bytes) };
         let entry = algorithm(name).unwrap();
-        pricing.call(entry, &call, &Terrain::flat(ranks), 1).unwrap().alone_s * 1e6
+        pricing.call(entry, &call, &Terrain::flat(ranks), (1, 1)).unwrap().alone_s * 1e6
     }
 
     /// 1 GB/s where the sender was given the data, half of that where it passes it on, a tenth where it is fresh.
@@ -148,7 +148,7 @@ mod tests {
             Pricing { calibration: &calibration, shape, hosts: &[0, 0], registered: true, reads: false };
         let microseconds = |name: &str, in_place| {
             let call = Call { in_place, ..Call::bytes(Collective::AllReduce, 8000) };
-            pricing.call(algorithm(name).unwrap(), &call, &Terrain::flat(2), 1).unwrap().alone_s * 1e6
+            pricing.call(algorithm(name).unwrap(), &call, &Terrain::flat(2), (1, 1)).unwrap().alone_s * 1e6
         };
         let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-3, "{found} {wanted}");
         // All that the other one was given.

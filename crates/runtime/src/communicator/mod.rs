@@ -9,6 +9,8 @@ mod join;
 mod opening;
 mod prepared;
 mod shrink;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 use weft_collective::{Call, Collective, Counts, Rank, Terrain, algorithm};
@@ -115,7 +117,12 @@ impl<T: Transport> Communicator<T> {
     ) -> Option<Priced> {
         let entry = algorithm(&played.algorithm)?;
         let tuning = played.tuning.or_else(|| self.transport.tuning());
-        self.pricing(calibration, played.registered).tuned(tuning).call(entry, call, &self.terrain, calls)
+        self.pricing(calibration, played.registered).tuned(tuning).call(
+            entry,
+            call,
+            &self.terrain,
+            (calls, played.parts.max(1)),
+        )
     }
 
     /// Which algorithm is taken for a call, and why; `registered` says that its data lies in buffers of
@@ -318,13 +325,19 @@ impl<T: Transport> Communicator<T> {
     fn play(&mut self, at: usize, input: &[u8], output: &mut [u8]) -> Result<(), Fault> {
         let Self { transport, prepared, scratch, waits_for, .. } = self;
         let Prepared { script, player, wanted, announced, text, played, .. } = &mut prepared[at];
+        // What was said of the transport besides holds again for what is not called, as when it is measured.
+        let before = transport.tuning().filter(|_| played.tuning.is_some());
         if let Some(tuning) = played.tuning {
             transport.tune(tuning);
         }
         let combined = (wanted.element, wanted.reduction);
         let announced = crate::Announced { signature_bits: *announced, text };
         let memory = Memory { input, output: &mut *output, scratch };
-        play(transport, (script, player), combined, announced, memory, waits_for)?;
+        let over = play(transport, (script, player), combined, announced, memory, waits_for);
+        if let Some(before) = before {
+            transport.tune(before);
+        }
+        over?;
         if let Some(sums) = prepared[at].averaged(self.rank) {
             divide(combined.0, self.terrain.ranks(), &mut output[sums]);
         }

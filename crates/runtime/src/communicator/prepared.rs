@@ -95,6 +95,8 @@ pub struct Played {
     pub registered: bool,
     /// Which of two ways the transport goes, where that was chosen for the call.
     pub tuning: Option<Tuning>,
+    /// Into how many parts it is cut, which follow each other.
+    pub parts: u32,
 }
 
 /// A call that can be played.
@@ -116,12 +118,15 @@ impl Prepared {
         wanted: &Wanted,
         rank: Rank,
         terrain: &Terrain,
-        Chosen { entry: chosen, tuning }: Chosen,
+        Chosen { entry: chosen, tuning, parts }: Chosen,
     ) -> Result<Self, Fault> {
         let call = wanted.call();
         let plan = chosen.plan(&call, terrain);
-        let script = Script::new(&plan, &call, rank)?;
-        let text = wanted.text(chosen.name(), terrain);
+        let script = Script::in_parts(&plan, &call, rank, parts)?;
+        let mut text = wanted.text(chosen.name(), terrain);
+        if parts > 1 {
+            text = format!("{text}, in {parts} parts");
+        }
         let own = if call.in_place && call.collective == Collective::ReduceScatter {
             let layout = Layout::new(&call, plan.ranks, 1);
             let elements = layout.elements(weft_collective::Buffer::Input, rank, rank.get());
@@ -132,7 +137,7 @@ impl Prepared {
         };
         let announced = signature(&text, &plan);
         let (algorithm, registered) = (chosen.name().to_owned(), wanted.registered);
-        let played = Played { algorithm, registered, tuning };
+        let played = Played { algorithm, registered, tuning, parts };
         let (wanted, player) = (wanted.clone(), Player::default());
         Ok(Self { wanted, script, player, played, announced, text, own })
     }

@@ -1,35 +1,32 @@
 //! From operations on blocks to actions on bytes.
 
-use weft_collective::{Buffer, Call, Collective, Layout, Op, Plan, Rank, Slice};
+use weft_collective::{Buffer, Call, Collective, Counts, Layout, Op, Plan, Rank, Slice};
 
 use super::extents::{Extent, Mapping, Run, alike};
 use super::sent_on::mark_sent_on;
 use super::{Action, Kind, Script, Thread};
 use crate::{Fault, Port};
 
-pub(super) fn compile(plan: &Plan, call: &Call, rank: Rank) -> Result<Script, Fault> {
-    let mapping = Mapping::new(call, Layout::new(call, plan.ranks, plan.pieces), rank);
-    let (input_bytes, output_bytes) = mapping.lengths(call);
-    let scratch = (0..plan.scratch).map(|number| mapping.bytes(Buffer::Scratch(number))).collect();
+/// Cuts the call into so many parts, of which each is played by the plan, one after the other.
+pub(super) fn compile(plan: &Plan, call: &Call, rank: Rank, parts: u32) -> Result<Script, Fault> {
+    let whole = Mapping::new(call, Layout::new(call, plan.ranks, plan.pieces), rank);
+    let (input_bytes, output_bytes) = whole.lengths(call);
+    let calls = cut(call, parts);
     // A barrier is nothing but empty messages. Elsewhere nobody needs them, unless threads wait for each other by them.
     let keeps_empty = call.collective == Collective::Barrier || plan.threads.len() > 1;
     let (actions, extents, earlier) = (Vec::new(), Vec::new(), Vec::new());
-    let mut writer = Writer { mapping, keeps_empty, actions, extents, earlier, first: 0 };
+    let steps = if calls.len() > 1 { steps(plan, rank) } else { vec![0; plan.threads.len()] };
+    let mut writer =
+        Writer { mapping: whole, keeps_empty, actions, extents, earlier, first: 0, part: 0, steps };
     let mut threads = Vec::with_capacity(plan.threads.len());
-    let mut ops = Vec::new();
     for number in 0..plan.threads.len() {
-        let mut steps = plan.steps(rank, u16::try_from(number).unwrap_or(u16::MAX));
-        writer.first = writer.actions.len();
-        let (first, mut ends) = (count(writer.first), Vec::new());
-        while let Some(channel) = steps.next_into(&mut ops) {
-            for op in ops.drain(..) {
-                writer.write(op, channel)?;
-            }
-            ends.push(count(writer.actions.len()));
-        }
-        threads.push(Thread { first, ends });
+        threads.push(writer.thread(plan, (rank, number), &calls)?);
     }
     mark_sent_on(&mut writer.actions, &writer.extents);
+    let scratch = |number| {
+        let bytes = calls.iter().map(|part| part.mapping(plan, rank).bytes(Buffer::Scratch(number)));
+        bytes.max().unwrap_or(0)
+    };
     Ok(Script {
         threads,
         actions: writer.actions,
@@ -37,8 +34,53 @@ pub(super) fn compile(plan: &Plan, call: &Call, rank: Rank) -> Result<Script, Fa
         earlier: writer.earlier,
         input_bytes,
         output_bytes,
-        scratch_bytes: scratch,
+        scratch_bytes: (0..plan.scratch).map(scratch).collect(),
     })
+}
+
+/// A part of a call.
+struct Part {
+    call: Call,
+    /// Bytes before it in each buffer.
+    before: usize,
+}
+
+impl Part {
+    fn mapping(&self, plan: &Plan, rank: Rank) -> Mapping<'_> {
+        Mapping::new(&self.call, Layout::new(&self.call, plan.ranks, plan.pieces), rank).behind(self.before)
+    }
+}
+
+/// Cuts a call into parts as even as whole elements allow, where its buffers can be cut so.
+fn cut(call: &Call, parts: u32) -> Vec<Part> {
+    let whole = || vec![Part { call: call.clone(), before: 0 }];
+    let Counts::Even(elements) = call.counts else { return whole() };
+    if parts < 2 || !can_be_cut(call) {
+        return whole();
+    }
+    let at = |part: u32| {
+        elements / u64::from(parts) * u64::from(part)
+            + elements % u64::from(parts) * u64::from(part) / u64::from(parts)
+    };
+    let part = |part: u32| {
+        let counts = Counts::Even(at(part + 1) - at(part));
+        let before = usize::try_from(at(part) * call.data_type.size_bytes()).unwrap_or(usize::MAX);
+        Part { call: Call { counts, ..call.clone() }, before }
+    };
+    (0..parts).map(part).collect()
+}
+
+/// Whether element i of one buffer belongs to element i of the other, on all ranks.
+pub(super) fn can_be_cut(call: &Call) -> bool {
+    let whole = match call.collective {
+        Collective::AllReduce | Collective::Broadcast | Collective::Reduce => true,
+        Collective::AllGather
+        | Collective::ReduceScatter
+        | Collective::AllToAll
+        | Collective::SendRecv
+        | Collective::Barrier => false,
+    };
+    whole && matches!(call.counts, Counts::Even(_))
 }
 
 struct Writer<'c> {
@@ -47,11 +89,53 @@ struct Writer<'c> {
     actions: Vec<Action>,
     extents: Vec<Extent>,
     earlier: Vec<u32>,
-    /// The first action of the thread.
+    /// The first action of the thread that may have to be over before another one begins.
     first: usize,
+    /// The part that is written, and the steps of each thread in a part.
+    part: u32,
+    steps: Vec<u32>,
 }
 
-impl Writer<'_> {
+/// Steps of each thread.
+fn steps(plan: &Plan, rank: Rank) -> Vec<u32> {
+    let mut ops = Vec::new();
+    let mut of = |number: usize| {
+        let (mut steps, mut length) = (plan.steps(rank, u16::try_from(number).unwrap_or(u16::MAX)), 0);
+        while steps.next_into(&mut ops).is_some() {
+            ops.clear();
+            length += 1;
+        }
+        length
+    };
+    (0..plan.threads.len()).map(&mut of).collect()
+}
+
+impl<'c> Writer<'c> {
+    /// Writes a thread: part after part.
+    fn thread(
+        &mut self,
+        plan: &Plan,
+        (rank, number): (Rank, usize),
+        parts: &'c [Part],
+    ) -> Result<Thread, Fault> {
+        let (first, mut ends, mut ops) = (count(self.actions.len()), Vec::new(), Vec::new());
+        let (mut before, mut present) = (self.actions.len(), self.actions.len());
+        for (part, number_of_part) in parts.iter().zip(0..) {
+            (self.mapping, self.part) = (part.mapping(plan, rank), number_of_part);
+            // What is before the last part was over before something of that was written.
+            self.first = before;
+            let mut steps = plan.steps(rank, u16::try_from(number).unwrap_or(u16::MAX));
+            while let Some(channel) = steps.next_into(&mut ops) {
+                for op in ops.drain(..) {
+                    self.write(op, channel)?;
+                }
+                ends.push(count(self.actions.len()));
+            }
+            (before, present) = (present, self.actions.len());
+        }
+        Ok(Thread { first, ends })
+    }
+
     fn write(&mut self, op: Op, channel: u16) -> Result<(), Fault> {
         match op {
             Op::Send { to, from } => {
@@ -78,7 +162,9 @@ impl Writer<'_> {
                 self.within(into, Kind::Reduce { from, into });
             }
             Op::Await { thread, steps } => {
-                self.push(Kind::Await { thread, steps });
+                // Those of the parts before are over too.
+                let before = self.steps.get(usize::from(thread)).map_or(0, |all| all * self.part);
+                self.push(Kind::Await { thread, steps: before + steps });
             }
             Op::Multicast { .. } | Op::Contribute { .. } | Op::SwitchReduce { .. } => {
                 return Err(Fault::Lacking {

@@ -81,6 +81,13 @@ impl<'c> Mapping<'c> {
         mapping
     }
 
+    /// The same behind so many bytes of both buffers.
+    pub fn behind(mut self, bytes: usize) -> Self {
+        self.input.1 += bytes;
+        self.output.1 += bytes;
+        self
+    }
+
     /// The offset and the length of a block in its buffer, in bytes.
     fn range(&self, buffer: Buffer, block: u32) -> (usize, usize) {
         let elements = self.layout.elements(buffer, self.rank, block);

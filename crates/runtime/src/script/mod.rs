@@ -84,7 +84,18 @@ pub(crate) enum Kind {
 impl Script {
     /// What `rank` does of a plan for a call. Fails where the plan needs switches that add or copy.
     pub fn new(plan: &Plan, call: &Call, rank: Rank) -> Result<Self, Fault> {
-        compile::compile(plan, call, rank)
+        compile::compile(plan, call, rank, 1)
+    }
+
+    /// The same for so many parts of the call, one after the other: what a part has written is still in the caches when
+    /// it goes on. Calls that cannot be cut are played whole.
+    pub(crate) fn in_parts(plan: &Plan, call: &Call, rank: Rank, parts: u32) -> Result<Self, Fault> {
+        compile::compile(plan, call, rank, parts)
+    }
+
+    /// Whether a call can be cut so.
+    pub(crate) fn can_be_cut(call: &Call) -> bool {
+        compile::can_be_cut(call)
     }
 
     /// Bytes of the two buffers that `rank` of so many gives to a call by any plan: input, output.

@@ -388,6 +388,8 @@ impl Transport for SharedMemory {
             // Memory that the library gives lies in large pages where the system has them.
             direct_up_to_bytes: if self.staged.is_none() { usize::MAX } else { 0 },
             registered_from_bytes: self.registers_from,
+            // What a rank adds goes past the caches, or is read by others out of its own: neither gains.
+            call_bytes: usize::MAX,
         }
     }
 

@@ -19,7 +19,7 @@ pub use open::Listening;
 use weft_collective::Rank;
 
 use crate::agreement::Lost;
-use crate::{Announced, Fault, Port, Ports, Transport};
+use crate::{Announced, Fault, Port, Ports, Shape, Transport};
 use notes::Note;
 use pulse::Pulse;
 use reception::Reception;
@@ -31,6 +31,9 @@ const REMEMBERED: usize = 16;
 
 /// How long a rank is waited for by default that lives and is busy elsewhere: as NCCL's users know it from PyTorch.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Calls are cut into parts of about so much: half of it, a message between two ranks, stays in a second-level cache.
+const CALL_BYTES: usize = 1 << 20;
 
 /// How a [`Tcp`] behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -226,6 +229,11 @@ impl Ports for Tcp {
 impl Transport for Tcp {
     fn kind(&self) -> &'static str {
         "TCP"
+    }
+
+    fn shape(&self) -> Shape {
+        // What sockets hold by default is four mebibytes.
+        Shape { call_bytes: CALL_BYTES, ..Shape::stream(64 << 10, 4 << 20) }
     }
 
     fn begin(&mut self, call: Announced<'_>) -> Result<(), Fault> {
