@@ -223,6 +223,8 @@ impl TunerTable {
         }
         text.push_str("#\n# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n");
         for row in &self.rows {
+            // Kernels for symmetric buffers and sends to all peers are not the plugin's to choose.
+            let Some(algorithm) = algorithm(row.choice.0) else { continue };
             if row.choice != row.own {
                 let _ = writeln!(
                     text,
@@ -238,7 +240,7 @@ impl TunerTable {
                 row.collective.name().replace('-', ""),
                 row.least.get(),
                 row.most.get(),
-                algorithm(row.choice.0),
+                algorithm,
                 row.choice.1.name().to_lowercase(),
                 self.nodes,
                 self.ranks
@@ -248,9 +250,9 @@ impl TunerTable {
     }
 }
 
-/// The plugin's word for an algorithm.
-fn algorithm(algorithm: Algorithm) -> &'static str {
-    match algorithm {
+/// The plugin's word for an algorithm; `None` for what it does not choose.
+fn algorithm(algorithm: Algorithm) -> Option<&'static str> {
+    Some(match algorithm {
         Algorithm::Ring => "ring",
         Algorithm::Tree => "tree",
         Algorithm::CollnetDirect => "collnet_direct",
@@ -258,7 +260,8 @@ fn algorithm(algorithm: Algorithm) -> &'static str {
         Algorithm::Nvls => "nvls",
         Algorithm::NvlsTree => "nvls_tree",
         Algorithm::Pat => "pat",
-    }
+        Algorithm::Symmetric | Algorithm::Direct => return None,
+    })
 }
 
 #[cfg(test)]
