@@ -33,6 +33,8 @@ pub(crate) struct Expected<'c> {
     pub send_us: f64,
     /// The part of the ideal time to fill the pipeline within a node that is seen.
     pub filling_share: f64,
+    /// The message that keeps every rank and channel busy with chunks of full size.
+    pub full_bytes: f64,
     /// What the network is filled with.
     pub chunks: Chunks,
     /// Whether the narrow links are those between nodes.
@@ -81,6 +83,7 @@ pub(crate) fn expect<'c>(
         sends: 0.0,
         send_us: 0.0,
         filling_share: achieved.only("filling-share", "share")?,
+        full_bytes: tuning.full_bytes(&choice)?,
         chunks: Chunks::default(),
         between: choice.nodes > 1 && network::is_narrow(tuning.system, &choice),
         choice,
@@ -122,18 +125,12 @@ pub(crate) fn expect<'c>(
 /// takes W on the wire takes (sqrt W + sqrt D)^2, so 2 sqrt(W D) more than W + D. NCCL cuts finer for small
 /// messages up to a largest chunk; from there on the extra time stays. LL passes single stores on: it has no chunks.
 /// Between nodes every hop waits for one chunk of NCCL's size.
-pub(crate) fn time(
-    expected: &Expected<'_>,
-    launch: LaunchCost,
-    bytes: Bytes,
-    full_bytes: f64,
-    correction: f64,
-) -> Time {
+pub(crate) fn time(expected: &Expected<'_>, launch: LaunchCost, bytes: Bytes, correction: f64) -> Time {
     let wire_us = |bytes: f64| bytes / (1000.0 * expected.algbw * correction);
     let filling_us = match expected.choice.protocol {
         Protocol::Ll => 0.0,
         Protocol::Ll128 | Protocol::Simple => {
-            let wire_us = bytes.as_f64().min(full_bytes) / (1000.0 * expected.within * correction);
+            let wire_us = bytes.as_f64().min(expected.full_bytes) / (1000.0 * expected.within * correction);
             let within = expected.filling_share * 2.0 * libm::sqrt(wire_us * expected.intra_us);
             within + expected.chunks.filling_us(bytes)
         }

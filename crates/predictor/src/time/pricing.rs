@@ -84,37 +84,35 @@ impl<'a> Pricing<'a> {
 
     /// Expected time of NCCL's choice on a machine of its kind.
     pub fn time(&self, bytes: Bytes) -> Result<Time, PredictError> {
-        self.time_started(bytes, self.launches.expected)
+        Ok(self.time_of(self.cheapest(bytes)?, bytes, self.launches.expected))
     }
 
-    fn time_started(&self, bytes: Bytes, launch: LaunchCost) -> Result<Time, PredictError> {
-        let expected = self.choose(bytes)?;
-        let full = self.tuning.full_bytes(&expected.choice)?;
-        let correction = expected.choice.correction(bytes);
-        Ok(time(expected, launch, bytes, full, correction))
+    fn time_of(&self, index: usize, bytes: Bytes, launch: LaunchCost) -> Time {
+        let expected = &self.choices[index];
+        time(expected, launch, bytes, expected.choice.correction(bytes))
     }
 
     /// Microseconds as expected of this machine, and between which 90 % of measurements are expected.
-    fn expected_us(&self, bytes: Bytes) -> Result<Calibrated, PredictError> {
-        let time = self.time(bytes)?;
+    fn expected_us(&self, index: usize, bytes: Bytes) -> Calibrated {
+        let time = self.time_of(index, bytes, self.launches.expected);
         let (low_us, high_us) = time.interval_us(&self.spreads);
         // Where nobody said who starts the kernels, the quickest way is as likely.
-        let least_us = self.time_started(bytes, self.launches.least)?.total_us();
+        let least_us = self.time_of(index, bytes, self.launches.least).total_us();
         let general = Calibrated { time_us: time.total_us(), low_us: low_us.min(least_us), high_us };
-        let Some(calibration) = self.calibration else { return Ok(general) };
-        let (choice, parts) = (&self.choose(bytes)?.choice, time.parts());
+        let Some(calibration) = self.calibration else { return general };
+        let (choice, parts) = (&self.choices[index].choice, time.parts());
         let regime =
             Regime { collective: self.collective, algorithm: choice.algorithm, protocol: choice.protocol };
         let time_us = calibration.time_us(regime, &parts);
         let scale = time_us / general.time_us;
         let scaled = Calibrated { time_us, low_us: general.low_us * scale, high_us: general.high_us * scale };
-        Ok(calibration.interval(regime, &parts).unwrap_or(scaled))
+        calibration.interval(regime, &parts).unwrap_or(scaled)
     }
 
     /// What prices a size: the choice, the row of the table of trees, and whether GPUs wait for their host.
     fn key(&self, bytes: u64) -> Result<(usize, u32, bool), PredictError> {
-        let waits = self.time(Bytes::new(bytes))?.waits_for_host();
         let index = self.cheapest(Bytes::new(bytes))?;
+        let waits = self.time_of(index, Bytes::new(bytes), self.launches.expected).waits_for_host();
         let is_tree = self.choices[index].choice.algorithm == Algorithm::Tree;
         Ok((index, if is_tree { bytes.ilog2() } else { 0 }, waits))
     }
@@ -141,7 +139,7 @@ impl<'a> Pricing<'a> {
                 }
                 step /= 2;
             }
-            peaks.push((last, self.expected_us(Bytes::new(last))?.time_us));
+            peaks.push((last, self.expected_us(key.0, Bytes::new(last)).time_us));
             start = last + 1;
         }
         Ok(peaks)
@@ -153,15 +151,17 @@ impl<'a> Pricing<'a> {
         peaks: &[(u64, f64)],
         narrow: Option<&(String, f64)>,
     ) -> Result<Row, PredictError> {
-        let expected = self.choose(bytes)?;
+        let index = self.cheapest(bytes)?;
+        let expected = &self.choices[index];
         let before = peaks.iter().filter(|(last, _)| *last < bytes.get()).map(|(_, time_us)| *time_us);
-        let (time, calibrated) = (self.time(bytes)?, self.expected_us(bytes)?);
+        let time = self.time_of(index, bytes, self.launches.expected);
+        let calibrated = self.expected_us(index, bytes);
         let time_us = before.fold(calibrated.time_us, f64::max);
         let raised = time_us / calibrated.time_us;
         let algbw = bytes.as_f64() / time_us / 1000.0;
         let choice = &expected.choice;
         let bound_by = if time.waits_for_host() {
-            format!("the start of {} kernels by one process", self.tuning.ranks)
+            format!("the start of {} kernels by one process", self.tuning.system.gpus.len())
         } else if time.latency_us() >= 0.5 * time_us {
             format!("latency of {} {}", choice.algorithm.name(), choice.protocol.name())
         } else {
