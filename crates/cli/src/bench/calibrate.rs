@@ -19,6 +19,8 @@ use crate::simulate::scenario::place;
 
 /// How long each probe takes about, each time.
 const PROBE: Duration = Duration::from_millis(5);
+/// What costs no more costs nothing: no memory is so fast.
+const LEAST_S_PER_BYTE: f64 = 1e-15;
 /// The version of the file.
 const VERSION: u32 = 1;
 
@@ -282,7 +284,7 @@ fn write_rates(text: &mut String, (regime, list): (&str, &str), rates: &Rates) {
         ("combine", rates.combine_s_per_byte),
         ("latency", rates.latency_s_per_byte),
     ];
-    for (what, cost) in costs.into_iter().filter(|(_, cost)| *cost > 0.0) {
+    for (what, cost) in costs.into_iter().filter(|(_, cost)| *cost > LEAST_S_PER_BYTE) {
         let _ = writeln!(text, "{what} = {}", rate(cost));
     }
 }

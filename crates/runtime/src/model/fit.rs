@@ -190,7 +190,10 @@ impl Above<'_, '_> {
             send_s_per_byte: send,
             receive_s_per_byte: receive,
             combine_s_per_byte: (receive + combined - all).max(0.1 * receive),
-            latency_s_per_byte: (all - send - receive).max(0.0),
+            // Of what the two take all of, a difference can be left that is none.
+            latency_s_per_byte: Some(all - send - receive)
+                .filter(|rest| *rest > LEAST_S_PER_BYTE)
+                .unwrap_or(0.0),
         })
     }
 

@@ -230,8 +230,8 @@ impl Probes {
         }
         let timed = if matches!(what, What::Sends(_)) { Timed::First } else { Timed::All };
         if self.counts[at] == 0 {
-            trial.run(communicator, timed, 2)?;
-            let own_s = trial.run(communicator, timed, 2)?;
+            trial.run(communicator, timed, 1)?;
+            let own_s = trial.run(communicator, timed, 1)?;
             let one_s = slowest(communicator, own_s)?;
             self.counts[at] = fitting(self.lasting.as_secs_f64() / one_s.max(1e-9), CALLS_MOST);
             if self.counts[at] < 2 {
@@ -266,8 +266,9 @@ pub(super) fn list(shape: Shape, most: usize, step: usize, crowded: bool) -> Vec
         list.extend([false, true].map(|combines| What::Both { bytes: piece, message: piece, combines }));
         piece *= step;
     }
-    let mut footprint = 4 << 10;
-    while footprint <= most {
+    // What the caches hold and what they do not lie far apart; and what is larger than the last one costs what that does.
+    let footprints = std::iter::successors(Some(4 << 10), |footprint| Some(footprint * step.min(4)));
+    for footprint in footprints.take_while(|footprint| *footprint < most).chain([most]) {
         let bytes = footprint / 2;
         for combines in [false, true] {
             list.push(What::Local { bytes, combines });
@@ -279,8 +280,6 @@ pub(super) fn list(shape: Shape, most: usize, step: usize, crowded: bool) -> Vec
         if bytes > CHUNK {
             list.push(What::OneWay { bytes, message: CHUNK, combines: false });
         }
-        // What the caches hold and what they do not lie far apart.
-        footprint *= step.min(4);
     }
     list
 }
