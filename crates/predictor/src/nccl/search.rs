@@ -206,6 +206,9 @@ impl Searcher<'_> {
             if tree.intra >= limit * tree.inter {
                 break;
             }
+            if !self.feeds_within(ring.count, shape, speed) {
+                break;
+            }
             let limits = Limits { intra: speed, ..self.limits_of(&tree, shape) };
             let found = walk::search(system, limits);
             if found.len() < usize::from(ring.count) {
@@ -275,6 +278,10 @@ impl Searcher<'_> {
             // Far slower channels cannot beat what is found already.
             if best.as_ref().is_some_and(|best| speed / best.intra <= SLOWER_SHARE) {
                 break;
+            }
+            // What cannot be fed is not searched for: such a search would spend its whole budget.
+            if count.is_some_and(|count| !self.feeds(count, pattern, speed)) {
+                continue;
             }
             let most = count.map_or_else(|| self.most(pattern, speed), usize::from);
             for kind_inter in self.network_kinds() {
@@ -399,27 +406,39 @@ impl Searcher<'_> {
         }
     }
 
+    /// Whether GPUs and NICs can feed so many channels at a speed.
+    fn feeds(&self, count: u16, pattern: Pattern, speed: f64) -> bool {
+        self.feeds_within(count, pattern, speed) && f64::from(count) <= self.by_nics(speed)
+    }
+
+    /// Whether the GPUs can.
+    fn feeds_within(&self, count: u16, pattern: Pattern, speed: f64) -> bool {
+        f64::from(count) <= self.by_gpus(pattern, speed)
+    }
+
     /// No more channels than GPUs and NICs can feed at this speed: a search that reaches it may stop.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "bounded by 32 just after"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by 32 just before")]
     fn most(&self, pattern: Pattern, speed: f64) -> usize {
+        let fed = self.by_gpus(pattern, speed).min(self.by_nics(speed));
+        fed.floor().clamp(1.0, f64::from(CHANNELS_MAX)) as usize
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "GPUs of one node")]
+    fn by_gpus(&self, pattern: Pattern, speed: f64) -> f64 {
         let system = self.system;
-        let most = f64::from(CHANNELS_MAX);
         let count = system.gpus.len() as f64;
         // A chain, or a circle through the network, passes one hop fewer than it has GPUs.
         let opens = pattern != Pattern::Ring || !system.nics.is_empty();
         let share = if opens && count > 1.0 { count / (count - 1.0) } else { 1.0 };
-        let by_gpus = if system.gpus.len() == 1 { most } else { system.total * share / speed + 1e-9 };
-        let by_nics: f64 = if system.nics.is_empty() {
-            most
-        } else {
-            system.nics.iter().map(|nic| (nic.rate / speed + 1e-9).floor()).sum()
-        };
-        by_gpus.min(by_nics).floor().clamp(1.0, most) as usize
+        if system.gpus.len() == 1 { f64::INFINITY } else { system.total * share / speed + 1e-9 }
+    }
+
+    fn by_nics(&self, speed: f64) -> f64 {
+        let system = self.system;
+        if system.nics.is_empty() {
+            return f64::INFINITY;
+        }
+        system.nics.iter().map(|nic| (nic.rate / speed + 1e-9).floor()).sum()
     }
 
     /// The channels as found: their worst paths.
@@ -472,6 +491,9 @@ impl Searcher<'_> {
         let faster: Vec<f64> =
             self.speeds.iter().rev().copied().filter(|speed| *speed > best.intra).collect();
         for speed in faster {
+            if !self.feeds(best.count, Pattern::Ring, speed) {
+                break;
+            }
             let limits = Limits { intra: speed, inter: speed, ..self.limits_of(&best, Pattern::Ring) };
             let raised = walk::search(self.system, limits);
             if raised.len() < usize::from(best.count) {
