@@ -6,11 +6,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Commands, and the most instructions that each may take: a quarter more than when it was last looked at.
+/// Commands, and the most instructions that each may take: a tenth to a quarter more than when it was last looked at,
+/// which was when nine versions of NCCL's tables and channels of every pattern had come.
 const BUDGETS: &[(&[&str], u64)] = &[
-    (&["predict", "dgx-a100"], 22_500_000),
+    (&["predict", "dgx-a100"], 28_000_000),
     (&["show", "dgx-a100"], 28_000_000),
-    (&["predict", "examples/topo/dgx-a100.txt", "--gpu", "a100-sxm4-80gb"], 28_000_000),
+    (&["predict", "examples/topo/dgx-a100.txt", "--gpu", "a100-sxm4-80gb"], 34_000_000),
 ];
 
 /// Counts under callgrind; whether all are within their budgets. Says so where there is no valgrind.
