@@ -6,8 +6,22 @@ use std::process::{Command, Stdio};
 
 use common::{refused, stdout, weft};
 
-const COMMANDS: [&str; 9] =
-    ["show", "predict", "plan", "simulate", "validate", "convert", "explain", "completions", "man"];
+const COMMANDS: [&str; 14] = [
+    "show",
+    "predict",
+    "compare",
+    "calibrate",
+    "plan",
+    "simulate",
+    "bench",
+    "validate",
+    "gather",
+    "check",
+    "convert",
+    "explain",
+    "completions",
+    "man",
+];
 
 #[test]
 fn alone_it_shows_the_questions() {
@@ -16,6 +30,8 @@ fn alone_it_shows_the_questions() {
 
       What is my machine, really?                            nvidia-smi topo -m | weft show -
       What should it reach, and what limits it?              weft predict dgx-a100 --collective all-reduce
+      Is my busbw right?                                     weft predict dgx-h100 --measured examples/formats/nccl-tests/all-reduce-8xh100.txt
+      What changed since it was fast?                        weft compare examples/compare/before examples/compare/after
       Which algorithms suit, and what does each do?          weft plan dgx-h100 --collective all-reduce
       What will a cluster do, and what does a fault cost?    weft simulate examples/scenarios/slow-nic.toml
       What do the processes of this host reach?              weft bench all-reduce --ranks 2
@@ -34,6 +50,8 @@ fn alone_it_shows_the_questions() {
 #[test]
 fn the_examples_of_the_questions_work() {
     stdout(&["predict", "dgx-a100", "--collective", "all-reduce"]);
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/formats/nccl-tests/all-reduce-8xh100.txt");
+    assert!(stdout(&["predict", "dgx-h100", "--measured", run]).contains("Verdict"));
     stdout(&["plan", "dgx-h100", "--collective", "all-reduce"]);
     stdout(&["bench", "all-reduce", "--ranks", "2", "--max", "1KiB"]);
     stdout(&["explain", "a100-sxm4-80gb"]);
