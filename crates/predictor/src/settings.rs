@@ -10,6 +10,7 @@ pub use hca::HcaFilter;
 pub use list::Allowed;
 pub use version::{Library, NotAVersion, Version};
 
+use crate::nccl::search::KINDS;
 use crate::{Algorithm, Protocol};
 
 /// The library and its settings. The default is the newest version with nothing set.
@@ -167,19 +168,6 @@ fn whole(value: &str) -> Option<i64> {
 
 /// A path type by its name, or by the number that it had before there were names.
 fn level(value: &str) -> Option<NcclPath> {
-    const NAMED: [NcclPath; 11] = [
-        NcclPath::Loc,
-        NcclPath::Nvl,
-        NcclPath::Nvb,
-        NcclPath::C2c,
-        NcclPath::Pix,
-        NcclPath::Pxb,
-        NcclPath::P2c,
-        NcclPath::Pxn,
-        NcclPath::Phb,
-        NcclPath::Sys,
-        NcclPath::Dis,
-    ];
     if let Some(number) = whole(value) {
         return Some(match number {
             ..0 => return None,
@@ -190,7 +178,7 @@ fn level(value: &str) -> Option<NcclPath> {
             4.. => NcclPath::Sys,
         });
     }
-    NAMED.into_iter().find(|path| path.word().eq_ignore_ascii_case(value))
+    KINDS.into_iter().chain([NcclPath::Dis]).find(|path| path.word().eq_ignore_ascii_case(value))
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use weft_base::{Bytes, Diagnostic, Rate, Span};
 use weft_collective::Rank;
-use weft_formats::Source;
 use weft_runtime::model::{Calibration, Local, Probed, Probes, Rates, Regime};
 use weft_runtime::{Choice, Communicator, Either, Fault, Tuning};
 
 use super::Task;
-use crate::codes::{CALIBRATION, FILE_UNREADABLE};
-use crate::exit::{Exit, Failure};
+use crate::codes::CALIBRATION;
+use crate::exit::Failure;
 use crate::output;
 use crate::simulate::scenario::place;
 
@@ -56,16 +55,8 @@ pub fn tell(
 }
 
 /// What messages cost, from a file that the user names.
-#[expect(clippy::disallowed_methods, reason = "the command line is where files are read")]
 pub fn read_calibration(path: &Path) -> Result<Calibration, Failure> {
-    let name = path.display().to_string();
-    let what = format!("read `{name}`");
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let why = Diagnostic::error(FILE_UNREADABLE, error.to_string());
-        Failure::new(Exit::Environment, what.clone(), why)
-    })?;
-    calibration_file(&name, &text)
-        .map_err(|why| Failure::because(Exit::BadInput, what, vec![why], vec![Source::file(name, text)]))
+    crate::calibration::read_as(path, calibration_file)
 }
 
 /// Writes what was measured to a file that the user names, with the host's name.

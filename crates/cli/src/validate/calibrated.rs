@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use weft_predictor::validate::{CalibratedReport, KindScore};
 
-use super::{Asked, optional, times};
-use crate::style::{Tone, heading};
-use crate::table::{Cell, Table};
+use super::{Asked, optional, text, times};
+use crate::style::heading;
 
 /// What was done.
 const HOW: &str =
@@ -17,30 +16,7 @@ pub fn calibrated_text(report: &CalibratedReport, asked: &Asked<'_>) -> String {
     let title = heading("Published measurements against predictions, calibrated");
     let mut sections = vec![format!("{title}: {}; {HOW}\n", asked.rows())];
     for (name, kinds) in named(report) {
-        let mut table = Table::default();
-        table.row([
-            Cell::new("kind").tone(Tone::Faint),
-            Cell::number("rows").tone(Tone::Faint),
-            Cell::number("predicted").tone(Tone::Faint),
-            Cell::number("median error").tone(Tone::Faint),
-            Cell::number("90th percentile").tone(Tone::Faint),
-            Cell::number("90th of the factor").tone(Tone::Faint),
-            Cell::number("held by 90 %").tone(Tone::Faint),
-            Cell::number("high/low").tone(Tone::Faint),
-        ]);
-        for kind in kinds {
-            table.row([
-                Cell::new(kind.kind.name()),
-                Cell::number(kind.rows.to_string()),
-                Cell::number(kind.scored.to_string()),
-                Cell::number(optional(kind.median_error)).tone(Tone::Heading),
-                Cell::number(optional(kind.p90_error)),
-                Cell::number(times(kind.p90_factor)),
-                Cell::number(optional(kind.covered_share)),
-                Cell::number(times(kind.median_width_factor)),
-            ]);
-        }
-        sections.push(format!("{}\n{}", heading(name), table.lines()));
+        sections.push(format!("{}\n{}", heading(name), text::kinds(kinds)));
     }
     sections.join("\n")
 }

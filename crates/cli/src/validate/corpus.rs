@@ -18,7 +18,7 @@ pub fn corpus_text(corpus: &Corpus, asked: &Asked<'_>) -> String {
     let title = heading("Outputs of benchmarks against predictions");
     let mut sections = vec![
         format!("{title}: {}\n", asked.rows()),
-        text::kinds(&corpus.sound),
+        text::kinds(&corpus.sound.kinds),
         text::groups(&corpus.sound),
         format!("{}\n{}", heading("Largest errors"), text::worst(&measures)),
     ];

@@ -1,4 +1,4 @@
-use weft_predictor::validate::Report;
+use weft_predictor::validate::{KindScore, Report};
 
 use super::measures::{Measures, Row, WORST_MAX};
 use super::{Asked, missing, optional, percent, times};
@@ -12,7 +12,7 @@ const GROUP_MAX: usize = 72;
 pub fn text(report: &Report, asked: &Asked<'_>) -> String {
     let measures = Measures::of(report);
     let title = heading("Published measurements against predictions");
-    let mut sections = vec![format!("{title}: {}\n", asked.rows()), kinds(report), groups(report)];
+    let mut sections = vec![format!("{title}: {}\n", asked.rows()), kinds(&report.kinds), groups(report)];
     sections.push(format!("{}\n{}", heading("Largest errors"), worst(&measures)));
     if measures.skipped > 0 {
         sections.push(format!("{}\n{}", heading("Without a prediction"), without_prediction(report)));
@@ -29,7 +29,8 @@ pub fn text(report: &Report, asked: &Asked<'_>) -> String {
     sections.join("\n")
 }
 
-pub(super) fn kinds(report: &Report) -> String {
+/// One row for each kind.
+pub(super) fn kinds(kinds: &[KindScore]) -> String {
     let mut table = Table::default();
     let titles = [
         "kind",
@@ -42,7 +43,7 @@ pub(super) fn kinds(report: &Report) -> String {
         "high/low",
     ];
     table.row(titles.into_iter().enumerate().map(|(index, title)| titled(index == 0, title)));
-    for kind in &report.kinds {
+    for kind in kinds {
         table.row([
             Cell::new(kind.kind.name()),
             Cell::number(kind.rows.to_string()),

@@ -133,8 +133,6 @@ pub(crate) struct Choice {
     pub inter_us: f64,
     /// Microseconds before the first byte counts, as NCCL prices it.
     pub latency_us: f64,
-    /// The part of the latency that is steps, one after the other: the depth of the pipeline.
-    pub depth_us: f64,
     /// Steps within a node, one after the other.
     pub steps_intra: u32,
     /// Steps between nodes, one after the other.

@@ -89,7 +89,7 @@ impl Tuning<'_> {
             }
             Algorithm::Ring | Algorithm::Symmetric | Algorithm::Direct => (0.0, (0, 0)),
         };
-        Ok(Price { base_us, depth_us, counted_us: depth_us, algbw: 0.0, steps, step_us: (intra, inter) })
+        Ok(Price { base_us, counted_us: depth_us, algbw: 0.0, steps, step_us: (intra, inter) })
     }
 
     fn ring_latency(
@@ -143,6 +143,6 @@ impl Tuning<'_> {
             | Collective::AllToAll => self.nodes - 1,
         };
         let (steps, step_us) = ((steps.saturating_sub(hops), hops), (intra, inter));
-        Ok(Price { base_us, depth_us, counted_us, algbw: 0.0, steps, step_us })
+        Ok(Price { base_us, counted_us, algbw: 0.0, steps, step_us })
     }
 }

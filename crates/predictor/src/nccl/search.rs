@@ -47,7 +47,8 @@ pub(crate) struct Graphs {
 /// twice the channels at half the speed are still found.
 const SLOWER_SHARE: f64 = 0.49;
 
-const KINDS: [NcclPath; 10] = [
+/// Path types within a machine, from the best.
+pub(crate) const KINDS: [NcclPath; 10] = [
     NcclPath::Loc,
     NcclPath::Nvl,
     NcclPath::Nvb,

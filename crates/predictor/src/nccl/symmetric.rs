@@ -37,8 +37,7 @@ pub(super) fn choices(tuning: &Tuning<'_>, collective: Collective) -> Result<Vec
         let large = Bytes::new(1 << 40);
         let (time_us, _) = best(tuning, collective, protocol, large)?;
         let algbw = large.as_f64() / (time_us - base_us) / 1000.0;
-        let price =
-            Price { base_us, depth_us: 0.0, counted_us: 0.0, algbw, steps: (1, 0), step_us: (0.0, 0.0) };
+        let price = Price { base_us, counted_us: 0.0, algbw, steps: (1, 0), step_us: (0.0, 0.0) };
         choices.push(tuning.complete(collective, Algorithm::Symmetric, protocol, graph, price));
     }
     Ok(choices)

@@ -28,8 +28,7 @@ pub(crate) struct Tuning<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Price {
     pub base_us: f64,
-    pub depth_us: f64,
-    /// What NCCL counts of the depth, where that is another figure.
+    /// What NCCL counts of the steps, one after the other.
     pub counted_us: f64,
     pub algbw: f64,
     /// Within a node and between nodes.
@@ -198,7 +197,6 @@ impl Tuning<'_> {
             intra_us: price.step_us.0,
             inter_us: price.step_us.1,
             latency_us: price.base_us + price.counted_us,
-            depth_us: price.depth_us,
             steps_intra: price.steps.0,
             steps_inter: price.steps.1,
             nodes: self.nodes,
@@ -416,9 +414,13 @@ impl Tuning<'_> {
 
     /// The message that keeps every rank and channel busy with chunks of full size.
     pub fn full_bytes(&self, choice: &Choice) -> Result<f64, PredictError> {
+        Ok(f64::from(self.ranks) * f64::from(choice.channels) * self.chunk_bytes()?)
+    }
+
+    /// The largest chunk of protocol Simple.
+    pub fn chunk_bytes(&self) -> Result<f64, PredictError> {
         let rule = |name| self.constants.only("rules", name);
-        let chunk = rule("simple-buffer-bytes")? / rule("simple-buffer-steps")?;
-        Ok(f64::from(self.ranks) * f64::from(choice.channels) * chunk)
+        Ok(rule("simple-buffer-bytes")? / rule("simple-buffer-steps")?)
     }
 }
 

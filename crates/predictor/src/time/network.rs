@@ -3,7 +3,7 @@
 use super::achieved::{Chunks, Expected};
 use crate::PredictError;
 use crate::nccl::choice::{Algorithm, Choice, Protocol};
-use crate::nccl::constants::{Column, Constants};
+use crate::nccl::constants::Constants;
 use crate::nccl::nics::Net;
 use crate::nccl::system::System;
 use crate::nccl::tuning::Tuning;
@@ -27,8 +27,7 @@ pub(super) fn between<'c>(
         // Every rank of a ring sends all the time: what its steps take is the time on the wire.
         expected.filling_share = if expected.between { 0.0 } else { expected.filling_share };
     } else if choice.protocol == Protocol::Simple {
-        let rule = |name| tuning.constants.only("rules", name);
-        let most_bytes = rule("simple-buffer-bytes")? / rule("simple-buffer-steps")?;
+        let most_bytes = tuning.chunk_bytes()?;
         let channels = f64::from(started(tuning, choice)?);
         let rate = choice.inter_gbps * f64::from(choice.channels) / channels;
         expected.chunks = Chunks { hops, most_bytes, least_count: 2.0 * channels, rate };
@@ -53,12 +52,7 @@ fn step_us(choice: &Choice, achieved: Constants<'_>) -> Result<f64, PredictError
         | Algorithm::Pat => "tree",
         Algorithm::NvlsTree => "nvls-tree",
     };
-    let column = match choice.protocol {
-        Protocol::Ll => Column::First,
-        Protocol::Ll128 => Column::Second,
-        Protocol::Simple => Column::Third,
-    };
-    achieved.value("network-step", row, column)
+    achieved.value("network-step", row, choice.protocol.column())
 }
 
 /// What a hop takes longer over this kind of network.
