@@ -182,21 +182,6 @@ pub const SLOW_PAIR: Code = Code {
         that cross the same place name that place.",
 };
 
-/// A table that cannot be put beside a prediction.
-pub const NOT_COMPARED: Code = Code {
-    name: "not-compared",
-    explanation: "A table of a benchmark was read, but cannot be put beside what is expected: the machine does not follow \
-        from its ranks, the ranks do not fit the machine, or the model does not cover them. Give the machine too, as in \
-        `weft predict topo.txt --measured run.txt`.",
-};
-
-/// A table of something that is not predicted.
-pub const NOT_MODELLED: Code = Code {
-    name: "not-modelled",
-    explanation: "A table is of an operation of which no time is predicted, such as one transfer of RDMA or a collective \
-        without a model. Other tables of the same file are compared.",
-};
-
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     FILE_UNREADABLE,
@@ -214,8 +199,6 @@ pub const CODES: &[Code] = &[
     FILE_UNUSED,
     NO_MACHINE,
     NO_PREDICTION,
-    NOT_COMPARED,
-    NOT_MODELLED,
     NO_SUCH_GPU,
     NO_SUCH_ALGORITHM,
     NOT_WRITTEN,

@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 
-use weft_base::{Diagnostic, Place};
-use weft_formats::{Evidence, Report};
+use weft_base::Diagnostic;
 use weft_predictor::{Settings, Taken, Version};
 
 use crate::codes::{NO_SETTING, SETTING_WITHOUT_EFFECT, SETTINGS_TAKEN};
@@ -37,29 +36,9 @@ pub fn settings(
     loaded: &Loaded,
     findings: &mut Vec<Diagnostic>,
 ) -> Result<Settings, Failure> {
-    let mut settings = Settings::default();
-    let mut taken: Vec<(String, Place)> = Vec::new();
-    for located in &loaded.case.evidence {
-        let mut take = |name: &str, value: &str| {
-            // An option of the same name will replace it.
-            let is_given = given.iter().any(|(given, _)| given == name);
-            if !is_given && settings.read(name, value) == Ok(Taken::Yes) {
-                taken.push((format!("{name}={value}"), located.place.clone()));
-            }
-        };
-        if let Evidence::Report(report) = &located.value {
-            each_setting(report, &mut take);
-        }
-        if let Evidence::Log(log) = &located.value {
-            log.settings.iter().for_each(|setting| take(&setting.name, &setting.value));
-            let named = log.versions.first().and_then(|named| named.version.parse().ok());
-            if let (None, Some(named)) = (version.or(settings.version), named) {
-                settings.version = Some(named);
-                taken.push((format!("version {named}"), located.place.clone()));
-            }
-        }
-    }
-    settings.version = version.or(settings.version);
+    let mut settings = Settings { version, ..Settings::default() };
+    let taken =
+        settings.take_from(&loaded.case.evidence, |name| given.iter().any(|(given, _)| given == name));
     for (name, value) in given {
         let effect = settings.read(name, value).map_err(|error| {
             let why = Diagnostic::error(NO_SETTING, error.to_string());
@@ -77,12 +56,4 @@ pub fn settings(
         findings.push(note.hint("`--nccl VERSION` and `--env NAME=VALUE` have the last word"));
     }
     Ok(settings)
-}
-
-fn each_setting(report: &Report, take: &mut impl FnMut(&str, &str)) {
-    for record in report.records.iter().filter(|record| record.kind == "setting") {
-        if let Some(value) = record.text("value") {
-            take(&record.subject, value);
-        }
-    }
 }

@@ -59,6 +59,21 @@ pub const UNLIKE_NODES: Code = Code {
         channels, the least rates and the worst path types among them, and the slowest node's figures are shown.",
 };
 
+/// A table that cannot be put beside a prediction.
+pub const NOT_COMPARED: Code = Code {
+    name: "not-compared",
+    explanation: "A table of a benchmark was read, but cannot be put beside what is expected: the machine does not follow \
+        from its ranks, the ranks do not fit the machine, or the model does not cover them. Give the machine too, as in \
+        `weft predict topo.txt --measured run.txt`.",
+};
+
+/// A table of something that is not predicted.
+pub const NOT_MODELLED: Code = Code {
+    name: "not-modelled",
+    explanation: "A table is of an operation of which no time is predicted, such as one transfer of RDMA or a collective \
+        without a model. Other tables of the same file are compared.",
+};
+
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     ALGORITHM_UNUSABLE,
@@ -71,6 +86,8 @@ pub const CODES: &[Code] = &[
     crate::time::OUTSIDE,
     crate::validate::NOT_A_NUMBER,
     crate::calibrate::CALIBRATION_FILE,
+    NOT_COMPARED,
+    NOT_MODELLED,
 ];
 
 /// The findings about one prediction, made without any measured value.

@@ -3,6 +3,7 @@
 //! NCCL's own model chooses the algorithm and the protocol, as NCCL would; the time is then priced with what
 //! was measured of that choice, where the model is known to err. The bound is what the wires allow.
 
+mod access;
 mod bound;
 pub mod calibrate;
 pub mod compare;
@@ -20,7 +21,7 @@ mod time;
 pub mod validate;
 
 pub use bound::Bound;
-pub use findings::CODES;
+pub use findings::{CODES, NOT_COMPARED, NOT_MODELLED};
 pub use limit::{GraphLimit, SwitchFacts};
 pub use nccl::choice::{Algorithm, Protocol};
 pub use nccl::system::PeerAccess;

@@ -1,5 +1,6 @@
 //! What a user sets: the library's version, and the variables of it that act on its choice.
 
+mod evidence;
 mod hca;
 mod list;
 mod version;

@@ -7,17 +7,17 @@ use weft_collective::Collective;
 use weft_predictor::calibrate::{
     Calibration, CalibrationSource, Fitted, Observation, PairEvidence, Regime, fit,
 };
-use weft_predictor::{PREDICTED, Request};
+use weft_predictor::compare::Compared;
+use weft_predictor::{NOT_COMPARED, PREDICTED, PeerAccess, Request};
 
 use super::Answer;
 use crate::arguments::collective;
-use crate::codes::NOT_COMPARED;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
-use crate::measured::{self, Compared};
+use crate::measured;
 use crate::style::{faint, heading};
 use crate::table::{Cell, Table};
-use crate::{access, output, report, settings};
+use crate::{output, report, settings};
 
 /// Fits what this machine does differently from its kind, from benchmarks that ran on it
 ///
@@ -51,7 +51,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let mut findings = Vec::new();
     let mut request = Request::new(args.collective);
     request.settings = settings::settings(&[], None, &loaded, &mut findings)?;
-    request.access = access::of(&loaded, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
     let mut read: Vec<(CalibrationSource, Vec<Observation>)> = Vec::new();
     let mut pairs: Vec<PairEvidence> = Vec::new();
     for run in &args.runs {

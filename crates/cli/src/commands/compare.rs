@@ -7,15 +7,14 @@ use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_predictor::calibrate::Calibration;
 use weft_predictor::compare::{Side, changes};
-use weft_predictor::{PredictError, Request};
+use weft_predictor::{NOT_COMPARED, PeerAccess, PredictError, Request};
 
 use super::Answer;
 use crate::arguments::Format;
 use crate::changes as text;
-use crate::codes::NOT_COMPARED;
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
-use crate::{access, calibration, json, report, settings};
+use crate::{calibration, json, report, settings};
 
 /// What changed since it was fast: links, health, settings, versions and benchmarks, the likely cause first
 ///
@@ -74,7 +73,7 @@ fn side(
     let loaded = load::load(slice::from_ref(source), &args.open, "compare", catalogue)?;
     let mut request = Request::new(Collective::AllReduce);
     request.calibration = calibration;
-    request.access = access::of(&loaded, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
     // What is taken from the input is compared with the other side, which tells more than that it was taken.
     request.settings = settings::settings(&[], None, &loaded, &mut Vec::new())?;
     Ok((loaded, request))

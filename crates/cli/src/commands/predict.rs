@@ -6,10 +6,10 @@ use clap::builder::PossibleValuesParser;
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
-use weft_predictor::compare::plot;
+use weft_predictor::compare::{Compared, plot};
 use weft_predictor::export::tuner_table;
 use weft_predictor::subsets::{self, Ranking};
-use weft_predictor::{Algorithm, Launch, PREDICTED, PredictError, Request, Version, predict};
+use weft_predictor::{Algorithm, Launch, PREDICTED, PeerAccess, PredictError, Request, Version, predict};
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
@@ -18,10 +18,8 @@ use crate::codes::{NO_PREDICTION, NO_SUCH_GPU};
 use crate::exit::{Exit, Failure};
 use crate::json::subsets::SubsetsJson;
 use crate::load::{self, Loaded, OpenArgs};
-use crate::measured::{self, Compared};
-use crate::{
-    access, calibration, gpus, json, predict as text, report, settings, show, subsets as subset_text,
-};
+use crate::measured;
+use crate::{calibration, gpus, json, predict as text, report, settings, show, subsets as subset_text};
 
 /// What should it reach: time and bandwidth of a collective per size, and what bounds it
 ///
@@ -144,7 +142,7 @@ fn beside(args: &Args, run: &OsString, catalogue: &Catalogue) -> Result<Answer, 
     if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
         request.settings = request.settings.only(algorithm);
     }
-    request.access = access::of(&loaded, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
     request.launch = args.launch;
     request.calibration = args.calibration.as_deref().map(calibration::read).transpose()?;
     let compared = measured::compared(&loaded, &run.to_string_lossy(), args.collective, &request, catalogue);
@@ -189,7 +187,7 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
         request.settings = request.settings.only(algorithm);
     }
-    request.access = access::of(&loaded, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
     request.launch = args.launch;
     request.nic_names = loaded.case.nic_names();
     let ranking = ranking(args, &loaded, &request, catalogue)?;

@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 use weft_base::Diagnostic;
-use weft_predictor::compare::{Band, Cause, Point};
+use weft_predictor::compare::{Band, Cause, Compared, Pairs, Point, Table};
 
 use super::DiagnosticJson;
-use crate::measured::{Compared, Pairs, Table};
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/predict-measured/1";

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use weft_predictor::compare::{Comparison, Point, Verdict};
+use weft_predictor::compare::{Compared, Comparison, Pairs, Point, Table as Measured, Verdict};
 use weft_predictor::validate::Kind;
 
-use super::{Compared, Pairs, Table as Measured};
 use crate::style::{Tone, faint, heading, paint};
 use crate::table::{Cell, Table};
 

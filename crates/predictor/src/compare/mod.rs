@@ -5,6 +5,7 @@ mod changes;
 mod measured;
 mod plot;
 mod ranks;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -17,4 +18,5 @@ pub use changes::{
 pub use measured::{Band, Comparison, Point, compare};
 pub use plot::plot;
 pub use ranks::{RanksError, Seats, launch, machine_of_ranks, seats};
+pub use tables::{Compared, Pairs, Table, tables};
 pub use verdict::{Expectation, Verdict};
