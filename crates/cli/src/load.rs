@@ -6,10 +6,10 @@ use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use weft_base::{Diagnostic, Severity};
-use weft_catalogue::{Catalogue, Machine};
+use weft_catalogue::Catalogue;
 use weft_collective::Collective;
-use weft_formats::{Case, Evidence, FORMATS, Located, Overrides, Reading, Source, join};
-use weft_topology::{Assumption, NodeId, NodeKind, Subnet, Topology, build, oneliner};
+use weft_formats::{Case, CaseGraph, Evidence, FORMATS, Located, Overrides, Reading, Source, join};
+use weft_topology::{Subnet, Topology, oneliner};
 
 use crate::codes::{FILE_UNUSED, NO_MACHINE};
 use crate::exit::{Exit, Failure};
@@ -55,14 +55,19 @@ pub struct Loaded {
     pub sources: Vec<Source>,
     /// What was read and joined.
     pub case: Case,
-    /// All hosts, nodes called as in the input; empty where the input describes no machine.
-    pub topology: Topology,
-    /// One of the hosts; the same as `topology` where there is only one.
-    pub host: Topology,
-    /// What the input does not say and was taken as usual.
-    pub assumed: Vec<Assumption>,
+    /// Its graphs, nodes called as in the input; empty where the input describes no machine.
+    pub graph: CaseGraph,
     /// What is worth telling.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What happens to input that contradicts itself or the hardware.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnError {
+    /// There is no answer.
+    Fail,
+    /// It is among the diagnostics, and what could be saved is used.
+    Keep,
 }
 
 /// Reads, joins and builds. `verb` is what the user wants done with the machine: `show`.
@@ -70,6 +75,26 @@ pub fn load(
     sources: &[OsString],
     open: &OpenArgs,
     verb: &str,
+    catalogue: &Catalogue,
+) -> Result<Loaded, Failure> {
+    loaded(sources, open, verb, OnError::Fail, catalogue)
+}
+
+/// The same for who wants to know what is wrong: input that contradicts itself is no failure.
+pub fn patient(
+    sources: &[OsString],
+    open: &OpenArgs,
+    verb: &str,
+    catalogue: &Catalogue,
+) -> Result<Loaded, Failure> {
+    loaded(sources, open, verb, OnError::Keep, catalogue)
+}
+
+fn loaded(
+    sources: &[OsString],
+    open: &OpenArgs,
+    verb: &str,
+    on_error: OnError,
     catalogue: &Catalogue,
 ) -> Result<Loaded, Failure> {
     if let Some(finding) = unquoted(sources, catalogue).or_else(|| collective(sources)) {
@@ -87,40 +112,32 @@ pub fn load(
         [one] => format!("{verb} {}", one.to_string_lossy()),
         _ => format!("{verb} the machine that {} sources describe", sources.len()),
     };
-    let (evidence, mut diagnostics, texts) = read_all(given, here, open.forced.as_deref(), &what, catalogue)?;
+    let (evidence, mut diagnostics, texts) = read_all(given, here, open.forced.as_deref(), catalogue);
+    let fails = |diagnostics: &[Diagnostic]| on_error == OnError::Fail && has_error(diagnostics);
+    if evidence.is_empty() || fails(&diagnostics) {
+        let worth_pasting = evidence.is_empty() && diagnostics.iter().any(is_unrecognised);
+        return Err(Failure { worth_pasting, ..bad_input(what, diagnostics, texts) });
+    }
     let overrides = Overrides { gpu: open.gpu.clone(), nic: open.nic.clone(), cpu: open.cpu.clone() };
     let place = evidence.first().map(|evidence| evidence.place.clone());
     let (case, found) = join(evidence, &overrides, catalogue);
     diagnostics.extend(found);
-    if has_error(&diagnostics) {
+    if fails(&diagnostics) {
         return Err(bad_input(what, diagnostics, texts));
     }
-    let Some(machine) = &case.machine else {
-        let (topology, host) = <(Topology, Topology)>::default();
-        return Ok(Loaded { sources: texts, case, topology, host, assumed: Vec::new(), diagnostics });
-    };
-    let built = build(machine, catalogue).and_then(|built| {
-        let host = one_host(machine).map(|machine| build(&machine, catalogue)).transpose()?;
-        Ok((built, host))
+    let graph = case.graph(catalogue).unwrap_or_else(|error| {
+        let finding = error.finding();
+        diagnostics.push(match place {
+            Some(place) => finding.at(place),
+            None => finding,
+        });
+        CaseGraph::default()
     });
-    let (built, host) = match built {
-        Ok(built) => built,
-        Err(error) => {
-            let finding = error.finding();
-            diagnostics.push(match place {
-                Some(place) => finding.at(place),
-                None => finding,
-            });
-            return Err(bad_input(what, diagnostics, texts));
-        }
-    };
-    let topology = labelled(built.topology, &case);
-    diagnostics.extend(case.degraded(&topology));
-    let topology = as_observed(topology, &case);
-    let host = host.map_or_else(|| topology.clone(), |host| as_observed(host.topology, &case));
-    let mut assumed = case.assumed.clone();
-    assumed.extend(built.assumed.into_iter().filter(|own| !case.assumed.contains(own)));
-    Ok(Loaded { sources: texts, case, topology, host, assumed, diagnostics })
+    if fails(&diagnostics) {
+        return Err(bad_input(what, diagnostics, texts));
+    }
+    diagnostics.extend(graph.diagnostics.iter().cloned());
+    Ok(Loaded { sources: texts, case, graph, diagnostics })
 }
 
 impl Loaded {
@@ -135,7 +152,7 @@ impl Loaded {
     pub fn drawing(&self, catalogue: &Catalogue) -> Cow<'_, Topology> {
         match self.subnet().filter(|_| self.case.machine.is_none()) {
             Some(subnet) => Cow::Owned(subnet.topology(catalogue)),
-            None => Cow::Borrowed(&self.topology),
+            None => Cow::Borrowed(&self.graph.topology),
         }
     }
 }
@@ -193,9 +210,8 @@ fn read_all(
     given: Vec<Given>,
     here: Option<Reading>,
     forced: Option<&str>,
-    what: &str,
     catalogue: &Catalogue,
-) -> Result<ReadAll, Failure> {
+) -> ReadAll {
     let (mut evidence, mut diagnostics, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(reading) = here {
         evidence.extend(reading.evidence);
@@ -224,12 +240,7 @@ fn read_all(
         let message = "none of these files holds a machine";
         diagnostics.push(Diagnostic::error(FILE_UNUSED, message));
     }
-    if has_error(&diagnostics) {
-        let worth_pasting = evidence.is_empty() && diagnostics.iter().any(is_unrecognised);
-        let failure = bad_input(what.to_owned(), diagnostics, texts);
-        return Err(Failure { worth_pasting, ..failure });
-    }
-    Ok((evidence, diagnostics, texts))
+    (evidence, diagnostics, texts)
 }
 
 /// Whether nothing at all was recognised, rather than something misread.
@@ -243,28 +254,4 @@ fn has_error(diagnostics: &[Diagnostic]) -> bool {
 
 fn bad_input(what: String, diagnostics: Vec<Diagnostic>, sources: Vec<Source>) -> Failure {
     Failure::because(Exit::BadInput, what, diagnostics, sources)
-}
-
-/// One of several like hosts, by itself; `None` where there is only one.
-fn one_host(machine: &Machine) -> Option<Machine> {
-    (machine.host.count > 1).then(|| {
-        let mut one = machine.clone();
-        one.host.count = 1;
-        one.network = None;
-        one
-    })
-}
-
-/// With what is down taken away.
-fn as_observed(topology: Topology, case: &Case) -> Topology {
-    if case.observed.is_empty() { topology } else { case.overlay(&topology).applied(&topology) }
-}
-
-fn labelled(topology: Topology, case: &Case) -> Topology {
-    let of = |kind, labels: &[String]| -> Vec<(NodeId, String)> {
-        topology.of_kind(kind).zip(labels.iter().cloned()).collect()
-    };
-    let mut labels = of(NodeKind::Gpu, &case.gpu_labels);
-    labels.extend(of(NodeKind::Nic, &case.nic_labels));
-    topology.labelled(labels)
 }

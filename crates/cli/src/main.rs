@@ -9,6 +9,7 @@ mod calibration;
 mod changes;
 mod codes;
 mod commands;
+mod doctor;
 mod exit;
 mod explain;
 mod gpus;

@@ -45,7 +45,7 @@ pub struct Pairs<'l> {
 impl<'l> Pairs<'l> {
     /// The matrix of what was loaded.
     pub fn new(loaded: &'l Loaded) -> Self {
-        let topology = &loaded.host;
+        let topology = &loaded.graph.host;
         let matrix = loaded.case.matrix.as_ref().map(|located| &located.value);
         // A machine that is described otherwise need not have the devices of the matrix beside it.
         let matrix = matrix.filter(|matrix| {

@@ -20,7 +20,7 @@ pub fn text(prediction: &Prediction, loaded: &Loaded, explain: bool, catalogue: 
         several => format!(" on {several} nodes"),
     };
     let title = format!("{} over {} GPUs{nodes}", prediction.collective.name(), prediction.ranks);
-    let all = loaded.topology.of_kind(NodeKind::Gpu).count();
+    let all = loaded.graph.topology.of_kind(NodeKind::Gpu).count();
     let of = if prediction.ranks < all { " of" } else { ":" };
     let mut sections =
         vec![format!("{}{of} {machine}\n", heading(title)), rows(prediction), bound(prediction)];
@@ -28,7 +28,7 @@ pub fn text(prediction: &Prediction, loaded: &Loaded, explain: bool, catalogue: 
         sections.push(steps("How the largest size comes about", &prediction.derivation));
         sections.push(sources(prediction, catalogue));
     }
-    sections.extend(show::assumed(&loaded.assumed));
+    sections.extend(show::assumed(&loaded.graph.assumed));
     if !explain {
         sections.push(format!("{}\n", faint("`--explain` shows the derivation and every source")));
     }

@@ -116,7 +116,7 @@ pub use ibsim::{IbsimNet, IbsimWriter, ibsim_net};
 pub use infer::{Inferred, InferredHost, infer, machine_of, machine_of_host};
 pub use infragraph::InfraGraph;
 pub use instance_topology::InstanceTopology;
-pub use join::{Case, Observation, Overrides, Port, Seen, Tie, join};
+pub use join::{Case, CaseGraph, Observation, Overrides, Port, Seen, Tie, join};
 pub use kubernetes_nodes::KubernetesNodes;
 pub use lspci::Lspci;
 pub use machine_file::{MachineFile, SCHEMA};

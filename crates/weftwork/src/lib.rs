@@ -63,11 +63,13 @@
 //! | [`formats`] | what other tools print, read into machines and measurements |
 //! | [`simulator`] | plans in virtual time, on links that are shared |
 //! | [`predictor`] | how long NCCL takes, what bounds it, and why |
+//! | [`doctor`] | why a machine or a job is slower than it should be |
 //! | [`runtime`] | plans with real data: the parts of which [`Communicator`] consists |
 
 pub use weft_base as base;
 pub use weft_catalogue as catalogue;
 pub use weft_collective as collective;
+pub use weft_doctor as doctor;
 pub use weft_formats as formats;
 pub use weft_predictor as predictor;
 pub use weft_runtime as runtime;

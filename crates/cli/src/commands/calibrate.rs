@@ -51,7 +51,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let mut findings = Vec::new();
     let mut request = Request::new(args.collective);
     request.settings = settings::settings(&[], None, &loaded, &mut findings)?;
-    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.graph.host, catalogue);
     let mut read: Vec<(CalibrationSource, Vec<Observation>)> = Vec::new();
     let mut pairs: Vec<PairEvidence> = Vec::new();
     for run in &args.runs {

@@ -73,14 +73,14 @@ fn side(
     let loaded = load::load(slice::from_ref(source), &args.open, "compare", catalogue)?;
     let mut request = Request::new(Collective::AllReduce);
     request.calibration = calibration;
-    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.graph.host, catalogue);
     // What is taken from the input is compared with the other side, which tells more than that it was taken.
     request.settings = settings::settings(&[], None, &loaded, &mut Vec::new())?;
     Ok((loaded, request))
 }
 
 fn as_side<'a>(loaded: &'a Loaded, request: &'a Request) -> Side<'a> {
-    Side { case: &loaded.case, topology: &loaded.topology, diagnostics: &loaded.diagnostics, request }
+    Side { case: &loaded.case, topology: &loaded.graph.topology, diagnostics: &loaded.diagnostics, request }
 }
 
 fn refused(error: &PredictError) -> Failure {

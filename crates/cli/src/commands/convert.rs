@@ -32,7 +32,8 @@ fn writer_names() -> PossibleValuesParser {
 
 pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let loaded = load::load(&args.sources, &args.open, "convert", catalogue)?;
-    let input = WriterInput { case: &loaded.case, topology: &loaded.topology, host: &loaded.host };
+    let input =
+        WriterInput { case: &loaded.case, topology: &loaded.graph.topology, host: &loaded.graph.host };
     // The parser of the command line lets no other name pass.
     let written = writer(&args.to).map(|writer| writer.write(&input, catalogue)).transpose();
     match written {

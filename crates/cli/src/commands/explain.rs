@@ -1,5 +1,6 @@
 use weft_base::{Diagnostic, nearest};
 use weft_catalogue::Catalogue;
+use weft_doctor::{cause_named, causes};
 
 use super::Answer;
 use crate::codes::{self, NOTHING_TO_EXPLAIN};
@@ -7,12 +8,12 @@ use crate::exit::{Exit, Failure};
 use crate::explain::{self, Entry};
 use crate::style::heading;
 
-/// Where does it come from: a diagnostic code, or the facts of a link, device or system
+/// Where does it come from: a diagnostic code, a cause that the doctor names, or the facts of a link, device or system
 ///
 /// Every fact is shown with its grade (measured, datasheet, derived, assumed, announced) and its source.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A code such as `pair-asymmetric`, or a name such as `nvlink3`, `a100-sxm4-80gb`, `dgx-a100`
+    /// A code such as `pair-asymmetric`, a cause such as `D014` or `acs-iommu`, or a name such as `nvlink3`, `a100-sxm4-80gb`, `dgx-a100`
     #[arg(value_name = "WHAT", required = true)]
     what: Vec<String>,
 }
@@ -23,6 +24,10 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     if let Some(code) = codes::all().find(|code| code.name == what) {
         return Ok(Answer::text(format!("{}\n{}\n", heading(code.name), wrapped(code.explanation))));
     }
+    if let Ok(cause) = cause_named(&what) {
+        let title = format!("{} {}: {}", cause.code, cause.word, cause.title);
+        return Ok(Answer::text(format!("{}\n{}\n", heading(title), wrapped(cause.explanation))));
+    }
     let entries = explain::entries(&what, catalogue);
     if entries.is_empty() {
         return Err(nothing(&what, catalogue));
@@ -32,7 +37,8 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
 }
 
 fn nothing(what: &str, catalogue: &Catalogue) -> Failure {
-    let known = explain::names(catalogue).chain(codes::all().map(|code| code.name));
+    let of_causes = causes().into_iter().flat_map(|cause| [cause.word, cause.code]);
+    let known = explain::names(catalogue).chain(codes::all().map(|code| code.name)).chain(of_causes);
     let near = nearest(what, known, 3);
     let named: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     let hint = if named.is_empty() {

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod completions;
 mod convert;
+mod doctor;
 mod explain;
 mod gather;
 mod man;
@@ -35,6 +36,7 @@ enum Command {
     Show(show::Args),
     Predict(predict::Args),
     Compare(compare::Args),
+    Doctor(doctor::Args),
     Calibrate(calibrate::Args),
     Plan(plan::Args),
     Simulate(simulate::Args),
@@ -82,6 +84,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
         Some(Command::Compare(args)) => compare::run(&args, catalogue()),
+        Some(Command::Doctor(args)) => doctor::run(&args, catalogue()),
         Some(Command::Calibrate(args)) => calibrate::run(&args, catalogue()),
         Some(Command::Plan(args)) => plan::run(&args, catalogue()),
         Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),

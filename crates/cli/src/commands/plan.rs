@@ -105,7 +105,7 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let size = if args.collective == Collective::Barrier { Bytes::new(0) } else { args.size };
     let named = Call::message(args.collective, size.get(), ranks);
     let call = Call { root: Rank::new(args.root), in_place: args.in_place, ..named };
-    let terrain = terrain(&loaded.topology, &SwitchFacts(catalogue), &gpus);
+    let terrain = terrain(&loaded.graph.topology, &SwitchFacts(catalogue), &gpus);
     let asked = Asked {
         algorithm: args.algorithm.as_deref().filter(|name| *name != "all"),
         channels: args.channels,
@@ -175,8 +175,8 @@ fn playable(args: &Args, plans: &[Studied]) -> Result<(), Failure> {
 /// The GPUs that are chosen; for a file that is for fewer than there are, the first.
 fn gpus(args: &Args, loaded: &Loaded, ranks: Option<u32>) -> Result<Vec<NodeId>, Failure> {
     let mut gpus = match &args.gpus {
-        Some(text) => chosen_gpus(text, &loaded.topology)?,
-        None => loaded.topology.of_kind(NodeKind::Gpu).collect(),
+        Some(text) => chosen_gpus(text, &loaded.graph.topology)?,
+        None => loaded.graph.topology.of_kind(NodeKind::Gpu).collect(),
     };
     let Some(ranks) = ranks else { return Ok(gpus) };
     if args.gpus.is_none() {
@@ -196,7 +196,7 @@ fn clock<'a>(
     gpus: Vec<NodeId>,
     catalogue: &'a Catalogue,
 ) -> Result<Clock<'a>, Failure> {
-    Clock::new(&loaded.topology, catalogue, gpus, args.network.as_deref())
+    Clock::new(&loaded.graph.topology, catalogue, gpus, args.network.as_deref())
         .map_err(|findings| Failure::because(Exit::Usage, what(args), findings, Vec::new()))
 }
 
@@ -220,7 +220,7 @@ fn printed(
         return Answer { is_finding, ..Answer::plain(document) };
     }
     let machine = loaded.map_or_else(String::new, |loaded| {
-        let all = loaded.topology.of_kind(NodeKind::Gpu).count();
+        let all = loaded.graph.topology.of_kind(NodeKind::Gpu).count();
         let of = if (answers.ranks as usize) < all { " of" } else { ":" };
         format!("{of} {}", show::composition(loaded, catalogue))
     });
@@ -329,7 +329,7 @@ fn of_file(
     let (mut network, mut bound) = (None, None);
     if let Some(loaded) = &loaded {
         let gpus = gpus(args, loaded, Some(ranks))?;
-        let terrain = terrain(&loaded.topology, &SwitchFacts(catalogue), &gpus);
+        let terrain = terrain(&loaded.graph.topology, &SwitchFacts(catalogue), &gpus);
         bound = limit(&terrain, &call);
         let mut clock = clock(args, loaded, gpus, catalogue)?;
         network = Some(clock.network());

@@ -142,7 +142,7 @@ fn beside(args: &Args, run: &OsString, catalogue: &Catalogue) -> Result<Answer, 
     if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
         request.settings = request.settings.only(algorithm);
     }
-    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.graph.host, catalogue);
     request.launch = args.launch;
     request.calibration = args.calibration.as_deref().map(calibration::read).transpose()?;
     let compared = measured::compared(&loaded, &run.to_string_lossy(), args.collective, &request, catalogue);
@@ -187,11 +187,11 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     if let Some(algorithm) = args.algorithm.as_deref().and_then(Algorithm::from_name) {
         request.settings = request.settings.only(algorithm);
     }
-    request.access = PeerAccess::of_case(&loaded.case, &loaded.host, catalogue);
+    request.access = PeerAccess::of_case(&loaded.case, &loaded.graph.host, catalogue);
     request.launch = args.launch;
     request.nic_names = loaded.case.nic_names();
     let ranking = ranking(args, &loaded, &request, catalogue)?;
-    let topology = if ranking.is_some() { &loaded.host } else { &loaded.topology };
+    let topology = if ranking.is_some() { &loaded.graph.host } else { &loaded.graph.topology };
     request.gpus = match &ranking {
         Some(ranking) => ranking.classes.first().map(|class| class.gpus.clone()),
         None => args.gpus.as_deref().map(|text| chosen_gpus(text, topology)).transpose()?,
@@ -231,12 +231,12 @@ fn ranking(
     request: &Request,
     catalogue: &Catalogue,
 ) -> Result<Option<Ranking>, Failure> {
-    let all: Vec<NodeId> = loaded.host.of_kind(NodeKind::Gpu).collect();
+    let all: Vec<NodeId> = loaded.graph.host.of_kind(NodeKind::Gpu).collect();
     let count = args.gpus.as_deref().and_then(|text| text.trim().parse::<usize>().ok());
     let Some(count) = count.filter(|count| (1..=all.len()).contains(count)) else { return Ok(None) };
     let busy = match args.busy.as_deref() {
         None => Vec::new(),
-        Some(text) => gpus::listed(text, &all, &loaded.host).map_err(|message| {
+        Some(text) => gpus::listed(text, &all, &loaded.graph.host).map_err(|message| {
             let why = Diagnostic::error(NO_SUCH_GPU, message);
             Failure::new(Exit::Usage, format!("leave out the GPUs `{text}`"), why)
         })?,
@@ -244,7 +244,7 @@ fn ranking(
     if request.collective == Collective::SendRecv || (busy.is_empty() && count == all.len()) {
         return Ok(None);
     }
-    let ranking = subsets::rank(&loaded.host, catalogue, request, count, &busy)
+    let ranking = subsets::rank(&loaded.graph.host, catalogue, request, count, &busy)
         .map_err(|error| refused(&error, args.collective, loaded))?;
     if ranking.classes.is_empty() {
         let message = format!("there are not {count} GPUs that nobody uses");
@@ -269,16 +269,16 @@ fn only_ranked(
     let mut diagnostics = loaded.diagnostics.clone();
     diagnostics.extend(findings.iter().cloned());
     if args.format == Form::Json {
-        let subsets = SubsetsJson::of(ranking, &loaded.host, catalogue);
+        let subsets = SubsetsJson::of(ranking, &loaded.graph.host, catalogue);
         return Answer::plain(json::text(&json::predict::ranked(args.collective, subsets, &diagnostics)));
     }
-    let text = subset_text::section(ranking, &loaded.host, args.collective.name(), catalogue);
+    let text = subset_text::section(ranking, &loaded.graph.host, args.collective.name(), catalogue);
     Answer { text, talk: report::findings(&diagnostics, &loaded.sources), ..Answer::default() }
 }
 
 /// A refusal of the predictor: the input was good, the answer is missing.
 fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Failure {
-    let all = loaded.topology.of_kind(NodeKind::Gpu).count();
+    let all = loaded.graph.topology.of_kind(NodeKind::Gpu).count();
     let links = "`weft show` says what the links of this machine carry";
     let (exit, hint) = match error {
         PredictError::NoLibrary { .. } | PredictError::NoPath { .. } => (Exit::Findings, links.to_owned()),

@@ -76,12 +76,12 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let scenario = scenario::parse(&name, &text).map_err(|finding| refused(Exit::BadInput, vec![finding]))?;
     let mut loaded = cluster(args, &name, scenario.cluster.get_ref(), catalogue)?;
     if let Some(path) = &args.calibration {
-        loaded.topology = calibration::read(path)?.on_links(&loaded.topology);
+        loaded.graph.topology = calibration::read(path)?.on_links(&loaded.graph.topology);
     }
-    let setup = simulate::prepare((&name, &text), &scenario, &loaded.topology, catalogue)
+    let setup = simulate::prepare((&name, &text), &scenario, &loaded.graph.topology, catalogue)
         .map_err(|findings| refused(Exit::BadInput, findings))?;
     let progress = Progress::new();
-    let report = simulate::run(&setup, &loaded.topology, catalogue, &progress);
+    let report = simulate::run(&setup, &loaded.graph.topology, catalogue, &progress);
     progress.end();
     let report = report.map_err(|finding| refused(Exit::Findings, vec![finding]))?;
     if let Some(path) = &args.trace {

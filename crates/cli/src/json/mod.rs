@@ -4,6 +4,7 @@ pub mod bench;
 pub mod bench_pairs;
 pub mod changes;
 mod diagnostic;
+pub mod doctor;
 mod evidence;
 pub mod measured;
 pub mod plan;

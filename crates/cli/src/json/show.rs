@@ -82,7 +82,7 @@ pub fn failed(diagnostics: &[Diagnostic]) -> ShowJson {
 
 /// GPUs and NICs first, in the order of the input, then what joins them.
 fn devices(loaded: &Loaded) -> Vec<DeviceJson> {
-    let topology = &loaded.topology;
+    let topology = &loaded.graph.topology;
     let order = [
         NodeKind::Gpu,
         NodeKind::Nic,
@@ -98,7 +98,7 @@ fn devices(loaded: &Loaded) -> Vec<DeviceJson> {
         let id = topology.name(node);
         DeviceJson {
             name: name_in_legend(loaded, kind, index).unwrap_or_else(|| id.clone()),
-            assumed: assumed_of(&loaded.assumed, topology, node, &id),
+            assumed: assumed_of(&loaded.graph.assumed, topology, node, &id),
             kind: kind.word(),
             model: topology.model(node).map(str::to_owned),
             id,
@@ -132,7 +132,7 @@ fn assumed_of(assumed: &[Assumption], topology: &Topology, node: NodeId, id: &st
 /// One entry per cell of the input; without a matrix, all of one host's GPUs to its GPUs and NICs.
 fn pairs(loaded: &Loaded) -> Vec<PairJson> {
     let pairs = Pairs::new(loaded);
-    let mut routes = Routes::new(&loaded.host);
+    let mut routes = Routes::new(&loaded.graph.host);
     let mut found = Vec::new();
     for row in 0..pairs.ends.len() {
         if !pairs.reported() && pairs.ends[row].kind == EndKind::Nic {

@@ -21,7 +21,7 @@ pub fn compared(
     request: &Request,
     catalogue: &Catalogue,
 ) -> Compared {
-    let (case, topology, diagnostics) = (&loaded.case, &loaded.topology, &loaded.diagnostics[..]);
+    let (case, topology, diagnostics) = (&loaded.case, &loaded.graph.topology, &loaded.diagnostics[..]);
     let side = Side { case, topology, diagnostics, request };
     let mut found = tables(side, |place| is_of(place, file), fallback, catalogue);
     if found.tables.is_empty() && found.pairs.is_empty() && found.diagnostics.is_empty() {

@@ -15,14 +15,14 @@ use crate::table::{Cell, Table};
 
 /// Hosts and network; `None` for one host.
 pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> Option<String> {
-    let topology = &loaded.topology;
+    let topology = &loaded.graph.topology;
     if topology.hosts() < 2 {
         return None;
     }
     let mut table = Table::default();
     let mut add = |cells: [String; 3]| table.row(cells.map(Cell::new));
-    let gpus = loaded.host.of_kind(NodeKind::Gpu).count();
-    let nics = loaded.host.of_kind(NodeKind::Nic).count();
+    let gpus = loaded.graph.host.of_kind(NodeKind::Gpu).count();
+    let nics = loaded.graph.host.of_kind(NodeKind::Nic).count();
     let each = format!("{} and {} each", names::count(gpus, "GPU"), names::count(nics, "NIC"));
     add(["hosts".to_owned(), topology.hosts().to_string(), each]);
     add(fabric(topology, catalogue));

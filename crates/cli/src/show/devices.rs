@@ -14,7 +14,7 @@ const SHOWN: [NodeKind; 5] =
 
 /// The table.
 pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> String {
-    let topology = &loaded.host;
+    let topology = &loaded.graph.host;
     let mut table = Table::default();
     for kind in SHOWN {
         let mut groups: Vec<(String, String, Vec<NodeId>)> = Vec::new();
@@ -34,7 +34,7 @@ pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> String {
             let details = [ports, devices_in_legend(loaded, kind, &nodes)];
             let details: Vec<String> = details.into_iter().filter(|text| !text.is_empty()).collect();
             let assumed =
-                loaded.assumed.iter().any(|one| one.subject == kind_word(kind) && one.what == "model");
+                loaded.graph.assumed.iter().any(|one| one.subject == kind_word(kind) && one.what == "model");
             let model = if assumed { format!("{model} (assumed)") } else { model };
             table.row([
                 Cell::new(names::first_ranges(&labels)),
@@ -43,7 +43,7 @@ pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> String {
             ]);
         }
     }
-    let title = if loaded.topology.hosts() > 1 { "Devices of one host" } else { "Devices" };
+    let title = if loaded.graph.topology.hosts() > 1 { "Devices of one host" } else { "Devices" };
     super::titled(title, &table.lines())
 }
 
@@ -110,7 +110,7 @@ fn ports(topology: &Topology, node: NodeId) -> String {
 
 /// What a NIC's ports run: `2 x InfiniBand HDR 4x`.
 fn network_port(loaded: &Loaded, node: NodeId, catalogue: &Catalogue) -> Option<String> {
-    let topology = &loaded.host;
+    let topology = &loaded.graph.host;
     let own = topology.node(node);
     let nic = catalogue.nic(topology.model(node).filter(|_| own.kind == NodeKind::Nic)?).ok()?;
     let mut first = 0;
@@ -128,7 +128,7 @@ fn devices_in_legend(loaded: &Loaded, kind: NodeKind, nodes: &[NodeId]) -> Strin
     let Some(matrix) = loaded.case.matrix.as_ref().filter(|_| kind == NodeKind::Nic) else {
         return String::new();
     };
-    let all: Vec<NodeId> = loaded.host.of_kind(NodeKind::Nic).collect();
+    let all: Vec<NodeId> = loaded.graph.host.of_kind(NodeKind::Nic).collect();
     let ends: Vec<usize> = matrix.value.of_kind(EndKind::Nic).collect();
     let device = |node: &NodeId| {
         let place = all.iter().position(|other| other == node)?;

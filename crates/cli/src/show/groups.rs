@@ -12,7 +12,7 @@ use crate::table::{Cell, Table};
 
 /// The groups of one host; `None` where nothing is tied to anything.
 pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> Option<String> {
-    let topology = &loaded.host;
+    let topology = &loaded.graph.host;
     let found = islands(topology);
     let list = |nodes: &[NodeId]| -> String {
         names::ranges(&nodes.iter().map(|node| topology.name(*node)).collect::<Vec<_>>())
@@ -53,14 +53,14 @@ pub fn section(loaded: &Loaded, catalogue: &Catalogue) -> Option<String> {
 
 /// Bridges for rendered frames, or PCIe in their place: what ties the cards, which, and for what.
 fn picture_bridges(loaded: &Loaded, catalogue: &Catalogue) -> Vec<(String, String, String)> {
-    let gpus: Vec<NodeId> = loaded.host.of_kind(NodeKind::Gpu).collect();
+    let gpus: Vec<NodeId> = loaded.graph.host.of_kind(NodeKind::Gpu).collect();
     let row = |used: &BridgeUse| {
         let cards: Vec<NodeId> =
             used.gpus.iter().filter_map(|gpu| gpus.get(usize::from(*gpu)).copied()).collect();
-        let gpu = catalogue.gpu(loaded.host.model(*cards.first()?)?).ok()?;
+        let gpu = catalogue.gpu(loaded.graph.host.model(*cards.first()?)?).ok()?;
         let bridge = gpu.bridges.iter().find(|bridge| bridge.link == used.kind && !bridge.carries_data)?;
         let link = catalogue.link(&bridge.link).ok()?;
-        let names: Vec<String> = cards.iter().map(|card| loaded.host.name(*card)).collect();
+        let names: Vec<String> = cards.iter().map(|card| loaded.graph.host.name(*card)).collect();
         let rate = link.rate(used.links.unwrap_or(bridge.links));
         let (what, how) = if bridge.bridgeless {
             ("rendered frames", format!("over PCIe: {}", bridge.rule.value))

@@ -36,18 +36,18 @@ pub fn text(loaded: &Loaded, catalogue: &Catalogue) -> String {
 
 fn machine_sections(loaded: &Loaded, machine: &Machine, catalogue: &Catalogue) -> Vec<String> {
     let pairs = Pairs::new(loaded);
-    let mut routes = Routes::new(&loaded.host);
+    let mut routes = Routes::new(&loaded.graph.host);
     let mut sections = vec![summary::section(loaded, catalogue)];
     sections.extend(cluster::section(loaded, catalogue));
     sections.push(devices::section(loaded, catalogue));
     if only_peers(loaded).is_none() {
-        sections.extend(links::section(&pairs, &mut routes, &loaded.host, catalogue));
-        sections.extend(extremes::section(&pairs, &mut routes, &loaded.host));
+        sections.extend(links::section(&pairs, &mut routes, &loaded.graph.host, catalogue));
+        sections.extend(extremes::section(&pairs, &mut routes, &loaded.graph.host));
         sections.extend(groups::section(loaded, catalogue));
     }
     sections.extend(peers::section(loaded));
     sections.extend(retimers::section(machine, catalogue));
-    sections.extend(assumed::section(&loaded.assumed));
+    sections.extend(assumed::section(&loaded.graph.assumed));
     sections
 }
 

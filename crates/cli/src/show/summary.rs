@@ -41,8 +41,8 @@ fn own_title(loaded: &Loaded) -> &str {
 
 /// `8 x NVIDIA A100 SXM4 80GB, 10 NICs, 2 sockets`, of all hosts.
 pub fn composition(loaded: &Loaded, catalogue: &Catalogue) -> String {
-    let topology = &loaded.topology;
-    let assumed = loaded.assumed.iter().any(|one| one.subject == "GPU" && one.what == "model");
+    let topology = &loaded.graph.topology;
+    let assumed = loaded.graph.assumed.iter().any(|one| one.subject == "GPU" && one.what == "model");
     let mark = if assumed { " (assumed)" } else { "" };
     let mut parts = models(topology, NodeKind::Gpu, |name| {
         format!("{}{mark}", catalogue.gpu(name).map_or(name, |gpu| gpu.title.as_str()))

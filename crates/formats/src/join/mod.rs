@@ -1,6 +1,7 @@
 //! Parts joined into a case: one machine, what was reported of it, and what had to be assumed.
 
 mod beside;
+mod graph;
 mod machine;
 mod observed;
 mod overrides;
@@ -11,6 +12,7 @@ use weft_base::{Diagnostic, Place};
 use weft_catalogue::{Catalogue, Machine};
 use weft_topology::Assumption;
 
+pub use graph::CaseGraph;
 pub use observed::{Observation, Seen};
 pub use ports::{Port, Tie};
 

@@ -1,0 +1,172 @@
+//! Public cases, written from the facts of their threads before the rules were: which cause comes first, which may
+//! stand beside it, which must not be there. Prints the score; `CASE=d66 cargo test -p weft-doctor --test all --
+//! --nocapture` prints what the doctor says of one.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use weft_base::Severity;
+use weft_doctor::{Confidence, Diagnosis, cause_named};
+
+use crate::common;
+
+/// The notes of a case.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Notes {
+    /// Its row in the collection of threads; none for cases from elsewhere.
+    row: Option<u32>,
+    /// `NVIDIA/nccl#2079`.
+    source: String,
+    /// The group of questions.
+    group: String,
+    /// What was settled.
+    fact: String,
+    /// What must come first: a word, or `healthy`.
+    cause: String,
+    /// What may stand beside it.
+    #[serde(default)]
+    may: Vec<String>,
+    /// What `certain` would be right for.
+    #[serde(default)]
+    certain: Vec<String>,
+    /// What must not be said above a note.
+    #[serde(default)]
+    absent: Vec<String>,
+    /// Whether output that people paste holds the telling fact.
+    expressible: bool,
+    /// Which input is missing, where none holds it.
+    missing: Option<String>,
+}
+
+/// What became of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    First,
+    AmongThree,
+    Wrong,
+    Silent,
+    NotExpressible,
+}
+
+struct Case {
+    name: String,
+    notes: Notes,
+    diagnosis: Diagnosis,
+}
+
+/// Begin of the names of the cases that are wanted.
+#[expect(clippy::disallowed_methods, reason = "which case is asked of the developer's shell")]
+fn wanted() -> Option<String> {
+    env::var("CASE").ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests read their cases from disk")]
+fn cases() -> Vec<Case> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases"));
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let wanted = wanted();
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let chosen =
+        |path: &&PathBuf| wanted.as_ref().is_none_or(|wanted| name(path).starts_with(wanted.as_str()));
+    let one = |path: &PathBuf| {
+        let text = fs::read_to_string(path.join("case.toml")).unwrap();
+        let notes: Notes =
+            toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display())).unwrap();
+        let files = common::files(path);
+        assert_eq!(notes.expressible, !files.is_empty(), "{}: expressible, or why not", path.display());
+        assert!(notes.expressible || notes.missing.is_some(), "{}: what is missing?", path.display());
+        let diagnosis = if files.is_empty() { Diagnosis::default() } else { common::examine(&files) };
+        Case { name: name(path), notes, diagnosis }
+    };
+    paths.iter().filter(chosen).map(one).collect()
+}
+
+/// The words of the findings in order; `healthy` behind notes where nothing is broken.
+fn words(diagnosis: &Diagnosis) -> Vec<&str> {
+    let mut words: Vec<&str> = diagnosis.findings.iter().map(|finding| finding.cause.word).collect();
+    if diagnosis.is_healthy() {
+        words.push("healthy");
+    }
+    words.dedup();
+    words
+}
+
+fn outcome(case: &Case) -> Outcome {
+    if !case.notes.expressible {
+        return Outcome::NotExpressible;
+    }
+    let words = words(&case.diagnosis);
+    if case.notes.cause == "healthy" {
+        return if case.diagnosis.is_healthy() { Outcome::First } else { Outcome::Wrong };
+    }
+    match words.iter().position(|word| *word == case.notes.cause) {
+        Some(0) => Outcome::First,
+        Some(1 | 2) => Outcome::AmongThree,
+        _ if case.diagnosis.is_healthy() => Outcome::Silent,
+        _ => Outcome::Wrong,
+    }
+}
+
+/// Findings marked certain that the notes do not know, and words that must not be there.
+fn falsehoods(case: &Case) -> Vec<String> {
+    let notes = &case.notes;
+    let mut found = Vec::new();
+    for finding in case.diagnosis.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+        let word = finding.cause.word.to_owned();
+        let is_known = notes.cause == word || notes.may.contains(&word) || notes.certain.contains(&word);
+        if finding.confidence == Confidence::Certain && !is_known {
+            found.push(format!("{}: certain of {word}: {}", case.name, finding.what));
+        }
+        if notes.absent.contains(&word) {
+            found.push(format!("{}: {word} is not so: {}", case.name, finding.what));
+        }
+    }
+    found
+}
+
+#[test]
+fn public_cases_are_told_as_their_threads_settled_them() {
+    let cases = cases();
+    let mut lines = Vec::new();
+    let mut falsehoods_found = Vec::new();
+    for case in &cases {
+        let notes = &case.notes;
+        let told = words(&case.diagnosis).join(", ");
+        lines.push(format!("{:<44} {:<24} {:?}: {told}", case.name, notes.cause, outcome(case)));
+        falsehoods_found.extend(falsehoods(case));
+        if wanted().is_some() {
+            lines.push(format!("  {} {:?} {}", notes.source, notes.row, notes.fact));
+            for finding in &case.diagnosis.findings {
+                lines.push(format!("  {finding:#?}"));
+            }
+        }
+    }
+    let count = |wanted: Outcome, is_twin: bool| {
+        let own = cases.iter().filter(|case| is_twin == (case.notes.cause == "healthy"));
+        own.filter(|case| outcome(case) == wanted).count()
+    };
+    for is_twin in [false, true] {
+        let what = if is_twin { "mended twins" } else { "cases" };
+        let all =
+            [Outcome::First, Outcome::AmongThree, Outcome::Wrong, Outcome::Silent, Outcome::NotExpressible];
+        let counts: Vec<String> = all.iter().map(|it| format!("{it:?} {}", count(*it, is_twin))).collect();
+        lines.push(format!("{what}: {}", counts.join(", ")));
+    }
+    println!("{}\n{}", lines.join("\n"), falsehoods_found.join("\n"));
+    assert!(falsehoods_found.is_empty(), "{}", falsehoods_found.join("\n"));
+}
+
+#[test]
+fn the_words_of_the_notes_are_words_of_rules() {
+    for case in cases() {
+        assert!(!case.notes.group.is_empty() && !case.notes.fact.is_empty(), "{}", case.name);
+        for word in case.notes.certain.iter().chain([&case.notes.cause]) {
+            assert!(word == "healthy" || cause_named(word).is_ok(), "{}: {word} is no cause", case.name);
+        }
+    }
+}
