@@ -196,10 +196,11 @@ pub struct Network {
     /// Groups of a dragonfly+; absent where they follow from the number of hosts.
     #[serde(default)]
     pub groups: Option<u16>,
-    /// Leaves of one group of a dragonfly+; absent where they follow from the switch's ports.
+    /// Leaves of a fat tree, or of one group of a dragonfly+; absent where they follow from the switch's ports.
     #[serde(default)]
     pub leaves: Option<u16>,
-    /// Spines of one group of a dragonfly+; absent where they follow from the switch's ports.
+    /// Spines of a fat tree of two tiers, or of one group of a dragonfly+; absent where they follow from the switch's
+    /// ports.
     #[serde(default)]
     pub spines: Option<u16>,
     /// Switches of a torus along each of its two or three dimensions.

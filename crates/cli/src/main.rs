@@ -12,6 +12,7 @@ mod commands;
 mod doctor;
 mod exit;
 mod explain;
+mod fabric;
 mod gpus;
 mod input;
 mod json;

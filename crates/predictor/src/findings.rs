@@ -5,6 +5,7 @@ use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_topology::{NcclPath, NodeId, NodeKind, Topology};
 
+use crate::contention::Fabric;
 use crate::nccl::choice::Algorithm;
 use crate::nccl::nics::Net;
 use crate::nccl::tuning::Tuning;
@@ -74,6 +75,23 @@ pub const NOT_MODELLED: Code = Code {
         without a model. Other tables of the same file are compared.",
 };
 
+/// Flows that share cables between switches.
+pub const FABRIC_CONTENDED: Code = Code {
+    name: "fabric-contended",
+    explanation: "Flows of the chosen algorithm share cables between switches, so that the slowest of them has less than \
+        its NIC carries. The simulator played them all at once, over the ways that the network chooses: `--network` says \
+        how it does, and forwarding tables (`dump_fts`) beside `ibnetdiscover` which ways those are. Where a hash or tables \
+        that nobody laid out for these hosts decide, many draws give the interval.",
+};
+
+/// A network of other hosts.
+pub const FABRIC_UNUSED: Code = Code {
+    name: "fabric-unused",
+    explanation: "The subnet in the input does not have the hosts of the machine, with as many adapters each as its NICs, so \
+        what its cables and tables do to flows between them is not known. Hosts are told by node descriptions (`node-1 \
+        mlx5_0`), and taken in the order of their names. Where one switch joins all, there is nothing to share.",
+};
+
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     ALGORITHM_UNUSABLE,
@@ -83,6 +101,8 @@ pub const CODES: &[Code] = &[
     NOT_IN_MODEL,
     NIC_ASSUMED,
     UNLIKE_NODES,
+    FABRIC_CONTENDED,
+    FABRIC_UNUSED,
     crate::time::OUTSIDE,
     crate::validate::NOT_A_NUMBER,
     crate::calibrate::CALIBRATION_FILE,
@@ -147,6 +167,26 @@ fn unusable(tuning: &Tuning<'_>, collective: Collective) -> Option<Diagnostic> {
 pub(crate) fn unlike(kinds: usize) -> Option<Diagnostic> {
     let message = format!("the nodes are of {kinds} kinds; the slowest of them decides");
     (kinds > 1).then(|| Diagnostic::note(UNLIKE_NODES, message))
+}
+
+/// Where flows meet between switches.
+pub(crate) fn contended(text: String) -> Diagnostic {
+    Diagnostic::note(FABRIC_CONTENDED, text)
+}
+
+/// Where the network in the input has other hosts than the machine.
+pub(crate) fn foreign(fabric: &Fabric, nodes: u32) -> Option<Diagnostic> {
+    fabric.graph.of_kind(NodeKind::NetworkSwitch).nth(1)?;
+    let hosts = fabric.subnet.hosts();
+    let adapters = || hosts.iter().map(|host| host.adapters.len());
+    let message = format!(
+        "the subnet is left out: it has {} hosts of {} to {} adapters, which are not those of the {nodes} nodes",
+        hosts.len(),
+        adapters().min().unwrap_or(0),
+        adapters().max().unwrap_or(0)
+    );
+    let hint = "give the machine as so many hosts: `8 x dgx-a100`";
+    Some(Diagnostic::warning(FABRIC_UNUSED, message).hint(hint))
 }
 
 /// Where the network is not in the input.

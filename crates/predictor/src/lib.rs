@@ -7,6 +7,7 @@ mod access;
 mod bound;
 pub mod calibrate;
 pub mod compare;
+mod contention;
 mod explain;
 pub mod export;
 mod findings;
@@ -21,6 +22,7 @@ mod time;
 pub mod validate;
 
 pub use bound::Bound;
+pub use contention::{Fabric, Routing};
 pub use findings::{CODES, NOT_COMPARED, NOT_MODELLED};
 pub use limit::{GraphLimit, SwitchFacts};
 pub use nccl::choice::{Algorithm, Protocol};

@@ -7,6 +7,7 @@ use weft_topology::{NodeId, NodeKind, Topology};
 
 use crate::bound::{self, Bound};
 use crate::calibrate::{Calibration, Parts};
+use crate::contention::{Between, Fabric, Routing};
 use crate::limit::GraphLimit;
 use crate::nccl::choice::{Algorithm, Choice, Protocol};
 use crate::nccl::cluster::Cluster;
@@ -38,6 +39,10 @@ pub struct Request {
     /// What the operating system calls the NICs of a host, by their number, where that is known: `NCCL_IB_HCA`
     /// names them so.
     pub nic_names: Vec<Option<String>>,
+    /// How switches choose among equal ways; `None` for what is usual on the kind of network.
+    pub routing: Option<Routing>,
+    /// The network between hosts as it was discovered; `None` for that of the machine.
+    pub fabric: Option<Fabric>,
 }
 
 impl Request {
@@ -52,6 +57,8 @@ impl Request {
             calibration: None,
             launch: None,
             nic_names: Vec::new(),
+            routing: None,
+            fabric: None,
         }
     }
 }
@@ -168,6 +175,9 @@ pub struct Predictor<'a> {
     narrow: Option<(String, f64)>,
     calibration: Option<Calibration>,
     launch: Option<Launch>,
+    between: Option<Between<'a>>,
+    /// The network in the input, where it is not that of the machine's hosts.
+    foreign: Option<Diagnostic>,
 }
 
 impl<'a> Predictor<'a> {
@@ -187,7 +197,25 @@ impl<'a> Predictor<'a> {
         let cluster = Cluster::new(scene, &gpus, library)?;
         let narrow = explain::narrowest(topology, &cluster);
         let (calibration, launch) = (request.calibration.clone(), request.launch);
-        Ok(Self { topology, catalogue, settings, constants, gpus, cluster, narrow, calibration, launch })
+        let network = (request.routing, request.fabric.as_ref());
+        let between = Between::new(topology, &cluster, &gpus, network);
+        let foreign = match (&between, &request.fabric) {
+            (None, Some(fabric)) => findings::foreign(fabric, cluster.nodes),
+            (_, _) => None,
+        };
+        Ok(Self {
+            topology,
+            catalogue,
+            settings,
+            constants,
+            gpus,
+            cluster,
+            narrow,
+            calibration,
+            launch,
+            between,
+            foreign,
+        })
     }
 
     /// The same nodes, but so many of them. On one node nothing goes over the network, so that a machine of one
@@ -199,6 +227,8 @@ impl<'a> Predictor<'a> {
             return None;
         }
         (self.cluster.nodes, self.cluster.ranks) = (nodes, each.checked_mul(nodes)?);
+        // Where the others would be in the network is not known.
+        self.between = None;
         Some(self)
     }
 
@@ -228,6 +258,8 @@ impl<'a> Predictor<'a> {
         let mut diagnostics = findings::of(self.topology, self.catalogue, &self.gpus, &tuning, collective);
         diagnostics.extend(findings::unlike(self.cluster.kinds));
         diagnostics.extend(time::notes(&tuning));
+        diagnostics.extend(self.foreign.clone());
+        diagnostics.extend(pricing.crowded(largest).map(findings::contended));
         let limit = (self.cluster.nodes == 1)
             .then(|| GraphLimit::of_gpus(self.topology, self.catalogue, &self.gpus, collective))
             .flatten();
@@ -257,7 +289,11 @@ impl<'a> Predictor<'a> {
         collective: Collective,
     ) -> Result<Pricing<'t>, PredictError> {
         let known = (self.launch, self.calibration.as_ref());
-        Pricing::new(tuning, bound, self.catalogue, collective, known)
+        let mut pricing = Pricing::new(tuning, bound, self.catalogue, collective, known)?;
+        if let Some(between) = &self.between {
+            pricing.share_network(between)?;
+        }
+        Ok(pricing)
     }
 
     fn rows_of(&self, pricing: &Pricing<'_>, sizes: &[Bytes]) -> Result<Vec<Row>, PredictError> {

@@ -13,6 +13,7 @@ pub mod network;
 mod player;
 mod router;
 mod session;
+pub mod streams;
 mod usage;
 
 pub use critical::{CriticalPath, On, Part, critical_path};

@@ -70,7 +70,9 @@ impl Shape {
                     format!("{} NICs do not fit one switch of {} ports", hosts * rails, design.radix);
                 return Err(Unfit::new("", reason).hint("`fat-tree` or `rail-optimized` take several"));
             }
-            NetworkDesign::FatTree => Self::Clos(Clos::new(design, whole_leaves(hosts, rails, down))?),
+            NetworkDesign::FatTree => {
+                Self::Clos(Clos::new(design, tree_leaves(design, hosts, rails, down)?)?)
+            }
             NetworkDesign::RailOptimized => Self::Clos(Clos::new(design, hosts.div_ceil(down) * rails)?),
             NetworkDesign::RailOnly => Self::Clos(Clos::new(design, hosts.div_ceil(down))?),
             NetworkDesign::DragonflyPlus => {
@@ -109,6 +111,9 @@ impl Plan {
             Shape::Torus(torus) => spread(hosts, torus.vertices()).map(nics).collect(),
             Shape::DragonflyPlus(groups) if groups.leaves_are_given => {
                 spread(hosts, groups.leaves).map(nics).collect()
+            }
+            Shape::Clos(_) if design.leaves.is_some() => {
+                spread(hosts, usize::from(design.leaves.unwrap_or(1))).map(nics).collect()
             }
             Shape::Clos(_) if design.design == NetworkDesign::RailOptimized => {
                 let leaf =
@@ -191,13 +196,31 @@ fn whole_leaves(hosts: usize, rails: usize, down: usize) -> usize {
     if rails <= down { hosts.div_ceil(down / rails) } else { (hosts * rails).div_ceil(down) }
 }
 
+/// Leaves of a fat tree: as many as were asked for, with whole hosts on each, or as few as hold the hosts.
+fn tree_leaves(design: &Network, hosts: usize, rails: usize, down: usize) -> Result<usize, Unfit> {
+    let Some(leaves) = design.leaves.map(usize::from) else { return Ok(whole_leaves(hosts, rails, down)) };
+    if leaves > hosts {
+        return Err(Unfit::new("leaves", format!("{hosts} hosts cannot be spread over {leaves} leaves")));
+    }
+    let most = hosts.div_ceil(leaves) * rails;
+    if most > down {
+        let reason = format!("{leaves} leaves need {most} ports for NICs each, but have {down}");
+        return Err(Unfit::new("leaves", reason).hint("name more leaves, or `leaf` with more ports"));
+    }
+    Ok(leaves)
+}
+
 /// Refuses what is an option of another design.
 fn check_options(design: &Network) -> Result<(), Unfit> {
     let (dragonfly, torus) =
         (design.design == NetworkDesign::DragonflyPlus, design.design == NetworkDesign::Torus);
-    let of_dragonfly = [("groups", design.groups), ("leaves", design.leaves), ("spines", design.spines)];
-    if let Some((option, _)) = of_dragonfly.iter().find(|(_, given)| given.is_some() && !dragonfly) {
-        return Err(Unfit::new(option, format!("`{option}` is an option of `dragonfly+` alone")));
+    if design.groups.is_some() && !dragonfly {
+        return Err(Unfit::new("groups", "`groups` is an option of `dragonfly+` alone"));
+    }
+    let tiers = dragonfly || design.design == NetworkDesign::FatTree;
+    let of_tiers = [("leaves", design.leaves), ("spines", design.spines)];
+    if let Some((option, _)) = of_tiers.iter().find(|(_, given)| given.is_some() && !tiers) {
+        return Err(Unfit::new(option, format!("`{option}` is an option of `fat-tree` and `dragonfly+`")));
     }
     if design.links.is_some() && !torus {
         return Err(Unfit::new("links", "`links` is an option of `torus` alone"));

@@ -106,6 +106,22 @@ fn hosts_of_a_fat_tree_are_whole_on_one_leaf() {
     }
 }
 
+#[test]
+fn a_fat_tree_has_the_leaves_and_spines_that_are_asked_for() {
+    // Eight hosts of four NICs would fit one switch of 36 ports: spread over two leaves, each has 18 ports up.
+    let cluster = topology("8 x dgx-1 @ fat-tree(leaf 36x100G, leaves 2)");
+    let switches = tiers(&cluster);
+    assert_eq!((switches[0].len(), switches[1].len()), (2, 1));
+    let spread = topology("8 x dgx-1 @ fat-tree(leaf 36x100G, leaves 2, spines 4)");
+    let switches = tiers(&spread);
+    assert_eq!((switches[0].len(), switches[1].len()), (2, 4));
+    let links = |leaf: NodeId| {
+        let up = spread.links_from(leaf).filter(|(_, link)| switches[1].contains(&link.to));
+        up.map(|(_, link)| link.count).collect::<Vec<_>>()
+    };
+    assert_eq!(links(switches[0][0]), [5, 5, 4, 4]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

@@ -138,6 +138,19 @@ fn a_network_that_cannot_be_is_refused_at_the_option_that_asks_for_it() {
     refused("8 x dgx-h100 @ fat-tree(leaf 64x400G, planes 2)", 39, &words);
     refused("8 x dgx-h100 @ fat-tree(planes 16)", 25, &["400G for 16 planes, but no port of 25G"]);
     refused("8 x dgx-h100 @ fat-tree(groups 4)", 25, &["`groups` is an option of `dragonfly+` alone"]);
+    refused(
+        "8 x dgx-h100 @ rail-only(leaves 4)",
+        26,
+        &["`leaves` is an option of `fat-tree` and `dragonfly+`"],
+    );
+    refused("8 x dgx-h100 @ fat-tree(leaves 9)", 25, &["8 hosts cannot be spread over 9 leaves"]);
+    refused("16 x dgx-h100 @ fat-tree(leaves 2)", 26, &["2 leaves need 64 ports for NICs each, but have 32"]);
+    refused("8 x dgx-h100 @ fat-tree(leaves 4, spines 40)", 35, &["32 uplinks, too few for 40 spines"]);
+    refused(
+        "8 x dgx-h100 @ fat-tree(leaves 4, spines 1)",
+        35,
+        &["1 spines need 128 ports each, but have 64"],
+    );
     refused("8 x dgx-h100 @ fat-tree(links 4)", 25, &["`links` is an option of `torus` alone"]);
     let words = ["spines that face no core", "leave `spine-oversubscription` out"];
     refused("64 x dgx-h100 @ fat-tree(spine-oversubscription 2:1)", 26, &words);

@@ -9,7 +9,9 @@ use weft_collective::Collective;
 use weft_predictor::compare::{Compared, plot};
 use weft_predictor::export::tuner_table;
 use weft_predictor::subsets::{self, Ranking};
-use weft_predictor::{Algorithm, Launch, PREDICTED, PeerAccess, PredictError, Request, Version, predict};
+use weft_predictor::{
+    Algorithm, Launch, PREDICTED, PeerAccess, PredictError, Request, Routing, Version, predict,
+};
 use weft_topology::{NodeId, NodeKind};
 
 use super::Answer;
@@ -19,7 +21,9 @@ use crate::exit::{Exit, Failure};
 use crate::json::subsets::SubsetsJson;
 use crate::load::{self, Loaded, OpenArgs};
 use crate::measured;
-use crate::{calibration, gpus, json, predict as text, report, settings, show, subsets as subset_text};
+use crate::{
+    calibration, fabric, gpus, json, predict as text, report, settings, show, subsets as subset_text,
+};
 
 /// What should it reach: time and bandwidth of a collective per size, and what bounds it
 ///
@@ -67,6 +71,10 @@ pub struct Args {
     /// framework (a loop that waits for each operation) [default: one-process on one host, else process-per-gpu]
     #[arg(long, value_name = "WHO", value_parser = launch)]
     launch: Option<Launch>,
+    /// How the network between hosts chooses ways: `weft show --list networks` names the models, of which flows that
+    /// share what they carry count [default: what is usual on its kind; with forwarding tables in the input those]
+    #[arg(long, value_name = "NAME", value_parser = fabric::routing)]
+    network: Option<Routing>,
     /// Write what is expected for another program instead: a table for a tuner plugin of NCCL, of all collectives
     #[arg(long, value_enum, ignore_case = true, value_name = "FORM")]
     export: Option<Export>,
@@ -144,6 +152,7 @@ fn beside(args: &Args, run: &OsString, catalogue: &Catalogue) -> Result<Answer, 
     }
     request.access = PeerAccess::of_case(&loaded.case, &loaded.graph.host, catalogue);
     request.launch = args.launch;
+    fabric::set(&mut request, args.network, &loaded, catalogue);
     request.calibration = args.calibration.as_deref().map(calibration::read).transpose()?;
     let compared = measured::compared(&loaded, &run.to_string_lossy(), args.collective, &request, catalogue);
     diagnostics.extend(compared.diagnostics.iter().cloned());
@@ -189,6 +198,7 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     }
     request.access = PeerAccess::of_case(&loaded.case, &loaded.graph.host, catalogue);
     request.launch = args.launch;
+    fabric::set(&mut request, args.network, &loaded, catalogue);
     request.nic_names = loaded.case.nic_names();
     let ranking = ranking(args, &loaded, &request, catalogue)?;
     let topology = if ranking.is_some() { &loaded.graph.host } else { &loaded.graph.topology };

@@ -53,7 +53,7 @@ impl Cluster {
 }
 
 /// The GPUs of each node, in order: of one host, or of the hosts that one NVLink domain joins.
-fn nodes(topology: &Topology, gpus: &[NodeId]) -> Vec<Vec<NodeId>> {
+pub(crate) fn nodes(topology: &Topology, gpus: &[NodeId]) -> Vec<Vec<NodeId>> {
     let spans = topology
         .of_kind(NodeKind::GpuSwitch)
         .any(|switch| topology.node(switch).host.is_none() && topology.hosts() > 1);

@@ -43,6 +43,8 @@ pub(crate) struct Expected<'c> {
     pub reasons: Vec<Reason<'c>>,
     /// What carries no more than this, where the wires end before the model does.
     pub wire: Option<String>,
+    /// Where flows meet in the network by chance: the least and the most of the bandwidth, over what is expected.
+    pub crowded: Option<[f64; 2]>,
 }
 
 /// The chunks that fill the hops between nodes.
@@ -89,6 +91,7 @@ pub(crate) fn expect<'c>(
         choice,
         reasons: Vec::new(),
         wire: None,
+        crowded: None,
     };
     let multicasts = matches!(expected.choice.algorithm, Algorithm::Nvls | Algorithm::NvlsTree);
     if let (true, false) = (tuning.system.bridged, multicasts) {

@@ -5,6 +5,7 @@
 
 mod achieved;
 mod breakdown;
+mod crowd;
 mod launch;
 mod network;
 mod pricing;

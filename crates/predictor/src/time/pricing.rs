@@ -8,6 +8,7 @@ use super::{Expected, LIBRARY, Launch, LaunchCost, Launches, Spreads, Time, expe
 use crate::PredictError;
 use crate::bound::Bound;
 use crate::calibrate::{Calibrated, Calibration, Regime};
+use crate::contention::{Between, Pattern};
 use crate::nccl::choice::{Algorithm, Choice, Protocol, generation};
 use crate::nccl::constants::Constants;
 use crate::nccl::tuning::Tuning;
@@ -64,6 +65,38 @@ impl<'a> Pricing<'a> {
         })
     }
 
+    /// Lets flows between hosts meet in the network.
+    pub fn share_network(&mut self, between: &Between<'_>) -> Result<(), PredictError> {
+        let large = Bytes::new(1 << 33);
+        let nics = self.tuning.system.nics.len();
+        let mut patterns: Vec<Pattern> = Vec::new();
+        let mut of_choice = Vec::with_capacity(self.choices.len());
+        for expected in &self.choices {
+            let channels = self.tuning.channels_used(&expected.choice, large)?;
+            let pattern = Pattern::of(&expected.choice, channels, nics, self.bus_factor);
+            of_choice.push(pattern.map(|pattern| {
+                patterns.iter().position(|known| *known == pattern).unwrap_or_else(|| {
+                    patterns.push(pattern);
+                    patterns.len() - 1
+                })
+            }));
+        }
+        let crowds = between.crowds(&patterns);
+        for (expected, index) in self.choices.iter_mut().zip(of_choice) {
+            if let Some(crowd) = index.and_then(|index| crowds[index].as_ref()) {
+                expected.share_network(crowd, self.bus_factor);
+            }
+        }
+        Ok(())
+    }
+
+    /// How the largest size fares in the network, where flows of its choice meet there.
+    pub fn crowded(&self, bytes: Bytes) -> Option<String> {
+        let expected = self.choose(bytes).ok()?;
+        expected.crowded?;
+        expected.reasons.last().map(|reason| reason.text.clone())
+    }
+
     /// Index of what NCCL finds cheapest.
     fn cheapest(&self, bytes: Bytes) -> Result<usize, PredictError> {
         let mut best: Option<(f64, usize)> = None;
@@ -95,7 +128,11 @@ impl<'a> Pricing<'a> {
     /// Microseconds as expected of this machine, and between which 90 % of measurements are expected.
     fn expected_us(&self, index: usize, bytes: Bytes) -> Calibrated {
         let time = self.time_of(index, bytes, self.launches.expected);
-        let (low_us, high_us) = time.interval_us(&self.spreads);
+        let (mut low_us, mut high_us) = time.interval_us(&self.spreads);
+        if let Some([least, most]) = self.choices[index].crowded {
+            let with = |share: f64| Time { wire_us: time.wire_us / share, ..time }.interval_us(&self.spreads);
+            (low_us, high_us) = (with(most).0, with(least).1);
+        }
         // Where nobody said who starts the kernels, the quickest way is as likely.
         let least_us = self.time_of(index, bytes, self.launches.least).total_us();
         let general = Calibrated { time_us: time.total_us(), low_us: low_us.min(least_us), high_us };

@@ -8,6 +8,12 @@ pub enum Choice {
     /// One way for each destination, the same for all senders: what a subnet manager computes for a fat tree
     /// (d-mod-k: the destination's number says the port at each tier).
     ByDestination,
+    /// One way for each destination, but as if at random: tables that were balanced over all destinations of a large
+    /// network, of which a job uses few.
+    ByTable {
+        /// Of the tables.
+        seed: u64,
+    },
     /// One way for each connection, by a hash of its ends (ECMP). Some links get several connections, others none.
     Hash {
         /// Of the hash.
@@ -30,7 +36,32 @@ pub struct Crossing {
     pub channel: u16,
 }
 
+impl Choice {
+    /// The same with another seed; those that choose nothing at random stay as they are.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        match self {
+            Self::ByTable { .. } => Self::ByTable { seed },
+            Self::Hash { .. } => Self::Hash { seed },
+            Self::ByDestination | Self::Spray | Self::Adaptive => self,
+        }
+    }
+
+    /// Whether another seed chooses other ways.
+    pub fn is_random(self) -> bool {
+        match self {
+            Self::ByTable { .. } | Self::Hash { .. } => true,
+            Self::ByDestination | Self::Spray | Self::Adaptive => false,
+        }
+    }
+}
+
 impl Crossing {
+    /// The same of the receiver alone.
+    pub fn table_hash(self, seed: u64) -> u64 {
+        mixed(mixed(seed) ^ self.to.index() as u64)
+    }
+
     /// A number that looks random, of the connection and the seed: the finaliser of SplitMix64 (Steele, Lea and Flood,
     /// 2014) over each in turn. Switches mix their own number in.
     pub fn hash(self, seed: u64) -> u64 {

@@ -16,10 +16,11 @@ use crate::engine::{Engine, PathId, ResourceId, Use};
 use crate::router::Router;
 
 pub use choice::Choice;
+pub(crate) use choice::Crossing;
 pub use exits::Exits;
 pub(crate) use ports::Ports;
 pub use terrain::terrain;
-use ways::Ways;
+pub(crate) use ways::{Step, Ways};
 
 /// What the topology does not say of a model.
 pub trait Facts {

@@ -8,7 +8,7 @@ use weft_topology::{LinkId, NetworkPaths, NodeId, NodeKind, Pick, Spread, Topolo
 use super::choice::{Choice, Crossing};
 
 /// The ways of a network under a choice among them.
-pub(super) struct Ways<'t> {
+pub(crate) struct Ways<'t> {
     topology: &'t Topology,
     /// All of them.
     usual: NetworkPaths<'t>,
@@ -18,7 +18,7 @@ pub(super) struct Ways<'t> {
 
 /// A link of a way.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub link: LinkId,
     /// Which of the links that are bundled in it; `None` where the message is spread over all of them.
     pub port: Option<u16>,
@@ -28,7 +28,7 @@ pub(super) struct Step {
 
 /// A way from NIC to NIC.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct NetworkWay {
+pub(crate) struct NetworkWay {
     pub steps: Vec<Step>,
     /// The switches that a message passes one after the other; of those side by side the first.
     pub switches: Vec<NodeId>,
@@ -64,6 +64,9 @@ fn over(
     let Crossing { from, to, .. } = crossing;
     let spread = match choice {
         Choice::ByDestination => return one(topology, paths, crossing, Pick::Destination),
+        Choice::ByTable { seed } => {
+            return one(topology, paths, crossing, Pick::Hash { flow_seed: crossing.table_hash(seed) });
+        }
         Choice::Hash { seed } => {
             return one(topology, paths, crossing, Pick::Hash { flow_seed: crossing.hash(seed) });
         }

@@ -9,6 +9,7 @@ mod header;
 mod ideal;
 mod infiniband;
 mod infiniband_adaptive;
+mod infiniband_minhop;
 mod infiniband_uncontrolled;
 mod loss;
 mod ring_loss;
@@ -56,6 +57,7 @@ pub trait NetworkModel: Sync {
 pub const NETWORK_MODELS: &[&dyn NetworkModel] = &[
     &ideal::Ideal,
     &infiniband::Infiniband,
+    &infiniband_minhop::InfinibandMinhop,
     &infiniband_adaptive::InfinibandAdaptive,
     &infiniband_uncontrolled::InfinibandUncontrolled,
     &roce_ecmp::RoceEcmp,

@@ -37,13 +37,31 @@ pub(super) fn down_ports(option: &'static str, radix: usize, share: u16) -> Resu
     Ok(down)
 }
 
+/// Spines of two tiers: as many as were asked for, or the fewest that join the leaves evenly.
+fn spines(design: &Network, leaves: usize, up: usize) -> Result<usize, Unfit> {
+    let radix = usize::from(design.radix);
+    let Some(spines) = design.spines.map(usize::from) else { return Ok(even_spread(leaves, up, radix)) };
+    if spines > up {
+        return Err(Unfit::new("spines", format!("a leaf has {up} uplinks, too few for {spines} spines")));
+    }
+    let most = leaves * up.div_ceil(spines);
+    if most > radix {
+        let reason = format!("{spines} spines need {most} ports each, but have {radix}");
+        return Err(Unfit::new("spines", reason).hint("name more spines, or leave the option out"));
+    }
+    Ok(spines)
+}
+
 impl Clos {
     pub fn new(design: &Network, leaves: usize) -> Result<Self, Unfit> {
         let radix = usize::from(design.radix);
         let up = radix - down_ports("oversubscription", radix, design.oversubscription)?;
         if leaves <= radix {
-            let spines_per_pod = even_spread(leaves, up, radix);
+            let spines_per_pod = spines(design, leaves, up)?;
             return Ok(Self { up, leaves_per_pod: leaves, spines_per_pod, pods: 1, core: None });
+        }
+        if design.spines.is_some() {
+            return Err(Unfit::new("spines", "a pod of three tiers has one spine for each uplink of a leaf"));
         }
         // Three tiers: a pod has one spine for each uplink of a leaf, and as many leaves as a spine has ports down.
         let leaves_per_pod = down_ports("spine-oversubscription", radix, design.spine_oversubscription)?;

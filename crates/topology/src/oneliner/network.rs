@@ -28,7 +28,8 @@ pub(super) const DESIGNS: [(&str, NetworkDesign); 7] = [
 
 /// What options are called.
 const OPTIONS: &str = "`leaf PORTS`, `oversubscription N:1`, `spine-oversubscription N:1`, `planes N`, `switch NAME`; \
-    for `dragonfly+` also `groups N`, `leaves N`, `spines N`; for `torus` its sizes (`4x4x4`) and `links N`";
+    for `fat-tree` and `dragonfly+` also `leaves N`, `spines N`, for `dragonfly+` `groups N`; for `torus` its sizes \
+    (`4x4x4`) and `links N`";
 
 /// How hosts are joined, as written.
 #[derive(Debug, Clone)]

@@ -113,6 +113,23 @@ impl<'a> Routes<'a> {
     /// Follows a packet that leaves `node` through `port` for `lid`: the nodes that it visits after the first, and
     /// how it ends.
     pub fn walk(&self, node: u32, port: u16, lid: u16) -> (Vec<u32>, Delivery) {
+        self.follow(node, port, lid, |_, _| ())
+    }
+
+    /// The ports that a packet leaves by, each with its node, the first one too; `None` where it does not arrive.
+    pub fn cables(&self, node: u32, port: u16, lid: u16) -> Option<Vec<(u32, u16)>> {
+        let mut taken = Vec::new();
+        let (_, delivery) = self.follow(node, port, lid, |node, port| taken.push((node, port)));
+        matches!(delivery, Delivery::Delivered { .. }).then_some(taken)
+    }
+
+    fn follow(
+        &self,
+        node: u32,
+        port: u16,
+        lid: u16,
+        mut leave: impl FnMut(u32, u16),
+    ) -> (Vec<u32>, Delivery) {
         let wanted = self.owner(lid);
         let mut visited = Vec::new();
         let (mut here, mut port) = (node, port);
@@ -120,6 +137,7 @@ impl<'a> Routes<'a> {
             return (visited, Delivery::Delivered { node });
         }
         loop {
+            leave(here, port);
             let Some(next) = self.far[here as usize].get(usize::from(port)).copied().flatten() else {
                 return (visited, Delivery::Dropped { node: here });
             };
