@@ -44,7 +44,7 @@ fn fabric(up: impl Fn(u32) -> u32) -> String {
             text,
             "\n{header}\nSwitch\t8 \"S-{number:016x}\"\t\t# \"{name}\" enhanced port 0 lid {number} lmc 0"
         );
-        cables.iter().for_each(|cable| text.push_str(cable));
+        text.push_str(&cables.concat());
     };
     for leaf in 0..2u32 {
         let mut cables = Vec::new();

@@ -51,7 +51,7 @@ fn a_hash_collides_as_often_as_balls_in_bins() {
         ways.choose(Choice::Hash { seed: *seed });
         play(&streams, &mut ways).unwrap().most == 1
     });
-    let share = free.count() as f64 / 2000.0;
+    let share = f64::from(u32::try_from(free.count()).unwrap()) / 2000.0;
     let expected = all_four(16.0 * 15.0 * 14.0 * 13.0 / 65536.0);
     assert!((share - expected).abs() < 0.03, "{share} against {expected}");
 }
