@@ -29,11 +29,15 @@ pub struct Hop<N> {
     pub weight: f64,
 }
 
+/// A cable in one direction, as a finder numbers them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CableId(u64);
+
 /// A cable between two switches that a hop takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Laid {
     /// Which: equal for all hops that share it.
-    pub cable: u64,
+    pub cable: CableId,
     /// What it carries.
     pub rate: Rate,
     /// The part of the hop's bytes that goes over it.
@@ -45,7 +49,7 @@ pub trait Finder<N> {
     /// The cables between switches, none where one switch joins both ends; `None` where there is no way.
     fn cables(&mut self, hop: &Hop<N>) -> Option<Vec<Laid>>;
     /// Both ends of a cable in words.
-    fn name(&self, cable: u64) -> String;
+    fn name(&self, cable: CableId) -> String;
 }
 
 /// How streams got on together.
@@ -60,7 +64,7 @@ pub struct Meeting {
     /// The most hops on one cable, of those that hold up the slowest stream.
     pub most: usize,
     /// That cable.
-    pub fullest: u64,
+    pub fullest: CableId,
 }
 
 /// So many bytes of each stream are moved: enough that picoseconds are no matter.
@@ -69,7 +73,8 @@ const PLAYED: Bytes = Bytes::new(1 << 30);
 /// Plays streams that begin together; `None` where some hop has no way.
 pub fn play<N>(streams: &[Vec<Hop<N>>], finder: &mut impl Finder<N>) -> Option<Meeting> {
     let mut net = Net::default();
-    let mut meeting = Meeting { pace_bytes_per_s: None, crossing: 0, cables: 0, most: 0, fullest: 0 };
+    let mut meeting =
+        Meeting { pace_bytes_per_s: None, crossing: 0, cables: 0, most: 0, fullest: CableId::default() };
     for (hops, tag) in streams.iter().zip(0u64..) {
         let mut uses = Vec::new();
         for hop in hops {
@@ -97,7 +102,7 @@ pub fn play<N>(streams: &[Vec<Hop<N>>], finder: &mut impl Finder<N>) -> Option<M
 #[derive(Default)]
 struct Net {
     engine: Engine,
-    cables: BTreeMap<u64, (ResourceId, usize)>,
+    cables: BTreeMap<CableId, (ResourceId, usize)>,
 }
 
 impl Net {

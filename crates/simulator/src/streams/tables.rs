@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weft_base::Rate;
 use weft_topology::{ForwardingTable, Routes, Subnet, SubnetNodeKind};
 
-use super::{Finder, Hop, Laid};
+use super::{CableId, Finder, Hop, Laid};
 
 /// Ways through a subnet, from adapter to adapter, by the tables of its switches.
 pub struct TableWays<'s> {
@@ -42,12 +42,12 @@ impl Finder<u32> for TableWays<'_> {
         let between = taken.get(1..taken.len().saturating_sub(1)).unwrap_or_default();
         let laid = |(node, port): &(u32, u16)| {
             let rate = self.rates.get(&(*node, *port)).copied()?;
-            Some(Laid { cable: u64::from(*node) << 16 | u64::from(*port), rate, share: 1.0 })
+            Some(Laid { cable: CableId(u64::from(*node) << 16 | u64::from(*port)), rate, share: 1.0 })
         };
         between.iter().map(laid).collect()
     }
 
-    fn name(&self, cable: u64) -> String {
+    fn name(&self, CableId(cable): CableId) -> String {
         let node = u32::try_from(cable >> 16).unwrap_or(u32::MAX);
         if self.subnet.nodes.get(node as usize).is_none() {
             return String::new();

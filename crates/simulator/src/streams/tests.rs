@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_base::Rate;
 
-use super::{Finder, Hop, Laid, play};
+use super::{CableId, Finder, Hop, Laid, play};
 
 /// Cables as the test says, 10 GB/s each.
 struct Said(BTreeMap<(u32, u32), Vec<u64>>);
@@ -13,9 +13,9 @@ impl Finder<u32> for Said {
     fn cables(&mut self, hop: &Hop<u32>) -> Option<Vec<Laid>> {
         let cables = self.0.get(&(hop.from, hop.to))?;
         let rate = Rate::from_gigabytes(10.0);
-        Some(cables.iter().map(|cable| Laid { cable: *cable, rate, share: 1.0 }).collect())
+        Some(cables.iter().map(|cable| Laid { cable: CableId(*cable), rate, share: 1.0 }).collect())
     }
-    fn name(&self, cable: u64) -> String {
+    fn name(&self, CableId(cable): CableId) -> String {
         cable.to_string()
     }
 }

@@ -3,7 +3,7 @@
 use weft_base::Rate;
 use weft_topology::{LinkId, NodeId, NodeKind, Topology};
 
-use super::{Finder, Hop, Laid};
+use super::{CableId, Finder, Hop, Laid};
 use crate::machine::{Choice, Crossing, Step, Ways};
 
 /// Ways through the network of a topology.
@@ -54,13 +54,13 @@ impl Finder<NodeId> for ChosenWays<'_> {
                 Some(port) => (u64::from(port), link.capacity.get() / u64::from(link.count.max(1))),
                 None => (ALL, link.capacity.get()),
             };
-            let cable = (step.link.index() as u64) << 16 | number;
+            let cable = CableId((step.link.index() as u64) << 16 | number);
             Laid { cable, rate: Rate::bytes_per_second(rate), share: step.share }
         };
         Some(between.map(laid).collect())
     }
 
-    fn name(&self, cable: u64) -> String {
+    fn name(&self, CableId(cable): CableId) -> String {
         let index = usize::try_from(cable >> 16).unwrap_or(usize::MAX);
         let link = self.topology.links().nth(index).map(|(_, link)| *link);
         link.map_or_else(String::new, |link| {
