@@ -9,11 +9,13 @@ mod cause;
 mod chart;
 mod diagnosis;
 mod finding;
+mod fleet;
 pub mod rules;
 mod weigh;
 
 pub use cause::{Cause, Effect, Nature};
 pub use chart::{Chart, Patient, Run, Said, Seat, Stated};
-pub use diagnosis::{Diagnosis, diagnose};
+pub use diagnosis::{Diagnosis, Reached, diagnose};
 pub use finding::{Confidence, Cost, Evidence, Figure, Finding};
+pub use fleet::{Fleet, Member};
 pub use rules::{RULES, Rule, cause_named, causes};

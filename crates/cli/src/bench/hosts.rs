@@ -72,14 +72,18 @@ pub struct Hosts {
     pub join: OsString,
 }
 
+/// The hosts that a text or the file of that name lists.
+pub fn listed(text: &str) -> Result<Vec<String>, Failure> {
+    let source = source(text)?;
+    host_names(&source).map_err(|found| {
+        Failure::because(Exit::Usage, format!("read the hosts `{text}`"), found, vec![source.clone()])
+    })
+}
+
 impl Hosts {
     /// The hosts of a command line, on which `ranks` are to be, if that was said.
     pub fn read(args: &HostArgs, ranks: Option<u32>, join: Option<&OsString>) -> Result<Self, Failure> {
-        let text = args.hosts.as_deref().unwrap_or_default();
-        let source = source(text)?;
-        let names = host_names(&source).map_err(|found| {
-            Failure::because(Exit::Usage, format!("read the hosts `{text}`"), found, vec![source.clone()])
-        })?;
+        let names = listed(args.hosts.as_deref().unwrap_or_default())?;
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let unfit = |message: String, hint: &str| {
             let why = Diagnostic::error(NOT_MEASURED, message).hint(hint);

@@ -12,8 +12,8 @@ mod verdict;
 
 pub use causes::Cause;
 pub use changes::{
-    Change, ChangeKind, Changes, ExpectedChange, Moved, PairsChange, RowChange, Said, Side, TableChange,
-    changes,
+    Change, ChangeKind, Changes, Difference, ExpectedChange, Moved, PairsChange, RowChange, Said, Side,
+    TableChange, changes, differing,
 };
 pub use measured::{Band, Comparison, Point, compare};
 pub use plot::plot;

@@ -1,6 +1,7 @@
 //! What is different between two descriptions or runs of a machine, the most likely cause of a slow-down first.
 
 mod facts;
+mod peers;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use crate::{PredictError, Request, predict};
 
 pub use facts::ChangeKind;
 use facts::{Fact, Facts, facts};
+pub use peers::{Difference, differing};
 pub use rows::{Moved, PairsChange, RowChange, TableChange};
 
 /// One of the two sides.

@@ -8,7 +8,7 @@ use weft_collective::Collective;
 use weft_formats::{Case, Overrides, Source, join, read};
 use weft_topology::{Topology, build};
 
-use super::{ChangeKind, Changes, Moved, Side, changes};
+use super::{ChangeKind, Changes, Moved, Side, changes, differing};
 use crate::Request;
 
 struct Given {
@@ -123,4 +123,24 @@ fn what_only_one_side_tells_is_no_change() {
     assert_eq!(found.one_sided, [("settings", false)]);
     let alone = compared(&run([10.0, 20.0, 30.0]), FOUR);
     assert_eq!((alone.tables.len(), alone.unmatched.len()), (0, 1));
+}
+
+#[test]
+fn of_machines_that_should_be_alike_the_odd_one_is_told() {
+    let lame = FOUR.replace("GPU0\t X \tNV4", "GPU0\t X \tNV2").replace("GPU1\tNV4", "GPU1\tNV2");
+    let texts = [FOUR, FOUR, lame.as_str(), FOUR];
+    let all: Vec<Given> = texts.iter().map(|text| given("topo.txt", text)).collect();
+    let request = Request::new(Collective::AllReduce);
+    let sides: Vec<Side<'_>> = all
+        .iter()
+        .map(|Given { case, topology, diagnostics }| Side { case, topology, diagnostics, request: &request })
+        .collect();
+    let found = differing(&sides);
+    let first = &found[0];
+    assert_eq!((first.machine, first.usual_count, first.kind), (2, 3, ChangeKind::Topology), "{found:?}");
+    let text = |said: &Option<super::Said>| said.as_ref().map(|said| said.text.clone());
+    assert_eq!((text(&first.usual), text(&first.odd)), (Some("NV4".to_owned()), Some("NV2".to_owned())));
+    assert!(found.iter().all(|difference| difference.machine == 2), "{found:?}");
+    // Two have no majority.
+    assert!(differing(&sides[1..3]).is_empty());
 }
