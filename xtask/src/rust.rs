@@ -200,6 +200,53 @@ pub fn code_constants(file: &syn::File) -> Vec<CodeConstant> {
     codes.collect()
 }
 
+/// A cause of the doctor's: `const X: Cause = Cause { code: "…", word: "…", … }`.
+#[derive(Debug)]
+pub struct CauseConstant {
+    /// `D014`.
+    pub code: String,
+    /// `acs-iommu`.
+    pub word: String,
+    /// In a sentence.
+    pub title: String,
+    /// `Fault`, `Limit`, `Misreading`.
+    pub nature: String,
+    /// `Bandwidth`, `Latency`, `Running`.
+    pub effect: String,
+    /// A paragraph.
+    pub explanation: String,
+}
+
+/// All causes of a file.
+pub fn cause_constants(file: &syn::File) -> Vec<CauseConstant> {
+    let causes = constants(file).filter_map(|constant| {
+        let syn::Expr::Struct(literal) = constant.expr.as_ref() else { return None };
+        if literal.path.segments.last()?.ident != "Cause" {
+            return None;
+        }
+        let text = |wanted| literal.fields.iter().find_map(|field| named_text(field, wanted));
+        let variant = |wanted| literal.fields.iter().find_map(|field| named_variant(field, wanted));
+        Some(CauseConstant {
+            code: text("code")?,
+            word: text("word")?,
+            title: text("title")?,
+            nature: variant("nature")?,
+            effect: variant("effect")?,
+            explanation: text("explanation")?,
+        })
+    });
+    causes.collect()
+}
+
+fn named_variant(field: &syn::FieldValue, wanted: &str) -> Option<String> {
+    match (&field.member, &field.expr) {
+        (syn::Member::Named(name), syn::Expr::Path(path)) if name == wanted => {
+            path.path.segments.last().map(|segment| segment.ident.to_string())
+        }
+        _ => None,
+    }
+}
+
 fn named_text(field: &syn::FieldValue, wanted: &str) -> Option<String> {
     match (&field.member, &field.expr) {
         (syn::Member::Named(name), syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }))

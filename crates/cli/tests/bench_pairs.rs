@@ -5,30 +5,25 @@
 mod common;
 mod schema;
 
-use common::{root, run};
-use schema::Schema;
+use common::run;
+use schema::checked;
 use serde_json::Value;
 use weft_base::Rate;
 use weft_testkit::network::{Network, Unavailable};
 
-fn checked(text: &[u8]) -> Value {
-    let schema = std::fs::read_to_string(root().join("schemas/bench-pairs.json")).unwrap();
-    let schema = Schema::new(serde_json::from_str(&schema).unwrap());
-    let document: Value = serde_json::from_slice(text).unwrap();
-    assert_eq!(schema.errors(&document), [] as [String; 0], "{document}");
-    document
-}
-
 #[test]
 fn all_pairs_of_this_host_are_measured() {
     let output = run(&["bench", "pairs", "-n", "3", "--max", "64KiB", "--format", "json"], b"");
-    let document = checked(&output.stdout);
+    let document = checked("bench-pairs.json", &String::from_utf8_lossy(&output.stdout));
     assert_eq!(document["names"], serde_json::json!(["rank0", "rank1", "rank2"]));
     let pairs = document["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 6);
     assert!(pairs.iter().all(|pair| pair["wrong"] == 0 && pair["latency_s"].as_f64().unwrap() > 0.0));
     let refused = run(&["bench", "pairs", "-n", "1", "--format", "json"], b"");
-    assert_eq!(checked(&refused.stdout)["diagnostics"][0]["code"], "not-measured");
+    assert_eq!(
+        checked("bench-pairs.json", &String::from_utf8_lossy(&refused.stdout))["diagnostics"][0]["code"],
+        "not-measured"
+    );
 }
 
 /// BBR keeps no more under way than the shortest trip ever took would need: here four packets, which on a machine with
@@ -53,7 +48,7 @@ fn named(network: &Network) -> Named {
     let what = ["--max", "512KiB", "--repeats", "5", "--format", "json"];
     let output = run(&[&args[..], &how, &what].concat(), b"");
     assert!(!output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document = checked(&output.stdout);
+    let document = checked("bench-pairs.json", &String::from_utf8_lossy(&output.stdout));
     let number = |name: &Value| {
         let at = names.iter().position(|known| name == known).unwrap();
         at.to_string()

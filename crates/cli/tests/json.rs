@@ -9,17 +9,9 @@ mod schema;
 use std::fs;
 
 use common::{root, run, stdout};
-use schema::Schema;
+use schema::{Schema, checked};
 use serde_json::Value;
 use weft_testkit::corpus::{self, Counts, Expected};
-
-fn checked(schema: &str, text: &str) -> Value {
-    let value: Value = serde_json::from_str(text).unwrap();
-    let text = fs::read_to_string(root().join("schemas").join(schema)).unwrap();
-    let errors = Schema::new(serde_json::from_str(&text).unwrap()).errors(&value);
-    assert!(errors.is_empty(), "{schema}: {}", errors.join("\n"));
-    value
-}
 
 fn show(args: &[&str]) -> Value {
     checked("show.json", &stdout(&[&["show", "--format", "json"], args].concat()))

@@ -9,19 +9,11 @@ mod schema;
 use std::fs;
 
 use common::{refused, root, run, stdout, weft};
-use schema::Schema;
+use schema::checked;
 use serde_json::Value;
 
 const BEFORE: [&str; 2] = ["examples/compare/before/topo.txt", "examples/compare/before/run.txt"];
 const AFTER: [&str; 2] = ["examples/compare/after/topo.txt", "examples/compare/after/run.txt"];
-
-fn checked(schema: &str, text: &str) -> Value {
-    let value: Value = serde_json::from_str(text).unwrap();
-    let text = fs::read_to_string(root().join("schemas").join(schema)).unwrap();
-    let errors = Schema::new(serde_json::from_str(&text).unwrap()).errors(&value);
-    assert!(errors.is_empty(), "{schema}: {}", errors.join("\n"));
-    value
-}
 
 fn measured(args: &[&str]) -> Value {
     checked("predict-measured.json", &stdout(&[&["predict", "--format", "json"], args].concat()))

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod catalogue;
+mod causes;
 mod diagnostics;
 mod formats;
 mod json;
@@ -32,7 +33,12 @@ pub fn pages(house: &House) -> Result<Vec<Page>> {
     let machine = machine.with_context(|| format!("{} does not exist", machine_file::SOURCE))?;
     let is_schema = |text: &&Text| text.path.starts_with(json::FOLDER) && text.has_extension("json");
     let schemas: Vec<&Text> = house.texts.iter().filter(is_schema).collect();
+    let rules: Vec<&Text> =
+        texts.iter().copied().filter(|text| text.path.starts_with(causes::RULES)).collect();
+    let is_case = |text: &&Text| text.path.starts_with(causes::CASES) && text.path.ends_with("/case.toml");
+    let cases: Vec<&Text> = house.texts.iter().filter(is_case).collect();
     let mut pages = vec![
+        Page { path: "docs/reference/causes.md", text: causes::page(&rules, &cases)? },
         Page { path: "docs/reference/diagnostics.md", text: diagnostics::page(&texts)? },
         Page { path: "docs/reference/machine-file.md", text: machine_file::page(machine)? },
         Page { path: "docs/reference/formats.md", text: formats::page(weft_formats::FORMATS) },

@@ -62,7 +62,7 @@ fn differences(out: &mut String, fleet: &Fleet) {
                     count - SUBJECTS_MAX
                 )
             }
-            _ => format!(" of {}", difference.subjects.join(", ")),
+            _ => format!(": {}", difference.subjects.join(", ")),
         };
         let name = fleet.members.get(difference.machine).map_or("", |member| member.name.as_str());
         let place = difference.odd.as_ref().and_then(|said| said.place.as_ref());

@@ -1,9 +1,24 @@
 //! The part of JSON Schema that `schemas/` uses. A keyword that is not known here fails the test, so that no
 //! schema can ask for something that nothing checks. (The `jsonschema` crate would cost five minutes of CI.)
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a wrong schema must stop the test")]
 
+use std::fs;
+
 use serde_json::Value;
+
+use crate::common::root;
+
+/// A document that holds to one of the repository's schemas.
+#[allow(clippy::disallowed_methods, reason = "tests read the schemas from disk")]
+pub fn checked(schema: &str, text: &str) -> Value {
+    let value: Value = serde_json::from_str(text).unwrap();
+    let text = fs::read_to_string(root().join("schemas").join(schema)).unwrap();
+    let errors = Schema::new(serde_json::from_str(&text).unwrap()).errors(&value);
+    assert!(errors.is_empty(), "{schema}: {}", errors.join("\n"));
+    value
+}
 
 /// A schema with its definitions.
 pub struct Schema {
@@ -44,6 +59,7 @@ impl Schema {
                     None => is_a(value, wanted),
                 },
                 "minimum" => value.as_f64().is_none_or(|number| number >= wanted.as_f64().unwrap()),
+                "maximum" => value.as_f64().is_none_or(|number| number <= wanted.as_f64().unwrap()),
                 "minLength" => {
                     value.as_str().is_none_or(|text| text.len() as u64 >= wanted.as_u64().unwrap())
                 }
@@ -105,6 +121,9 @@ fn matches(pattern: &str, text: &str) -> bool {
             text.parse::<weft_topology::ReportedClass>().is_ok()
                 || ["OK", "CNS", "GNS", "TNS", "NS", "DR", "U"].contains(&text)
         }
+        "^D[0-9]{3}$" => text
+            .strip_prefix('D')
+            .is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())),
         "^0x[0-9a-f]{16}$" => text.strip_prefix("0x").is_some_and(|digits| {
             digits.len() == 16 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         }),
