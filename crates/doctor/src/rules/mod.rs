@@ -1,6 +1,7 @@
 //! The rules, one per file. Adding one is one file and one line in [`RULES`].
 
 mod acs;
+mod net;
 
 use weft_base::nearest;
 
@@ -17,7 +18,7 @@ pub trait Rule: Sync {
 }
 
 /// All rules.
-pub const RULES: &[&dyn Rule] = &[&acs::Acs];
+pub const RULES: &[&dyn Rule] = &[&acs::Acs, &net::Gdr, &net::Bonds];
 
 /// All causes, by code.
 pub fn causes() -> Vec<&'static Cause> {

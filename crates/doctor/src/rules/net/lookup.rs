@@ -1,0 +1,116 @@
+//! Questions about the network that several rules ask of a chart.
+
+use weft_base::{Place, Rate};
+use weft_formats::{NcclLog, Report};
+use weft_predictor::Request;
+use weft_predictor::compare::{Side, tables};
+use weft_topology::{NodeKind, ReportedClass, reported_class};
+
+use crate::chart::{Chart, Run, at};
+
+/// A GPU and a NIC of the first host, and how near they are.
+#[derive(Debug, Clone)]
+pub struct Near {
+    /// As the graph calls it.
+    pub gpu: String,
+    /// As the graph calls it.
+    pub nic: String,
+    /// What `nvidia-smi topo -m` prints between them.
+    pub class: ReportedClass,
+}
+
+impl Near {
+    /// Whether they meet in a PCIe switch, below the CPU.
+    pub fn is_below_cpu(&self) -> bool {
+        matches!(self.class, ReportedClass::Pix | ReportedClass::Pxb)
+    }
+}
+
+/// The nearest NIC of each GPU of a host; empty where the input tells of no NIC.
+pub fn nearest_nics(chart: &Chart<'_>) -> Vec<Near> {
+    let host = chart.host;
+    let nics: Vec<_> = host.of_kind(NodeKind::Nic).collect();
+    let nearest = |gpu| {
+        let classes = nics.iter().filter_map(|nic| Some((reported_class(host, gpu, *nic)?, *nic)));
+        let (class, nic) = classes.min_by_key(|(class, _)| *class)?;
+        Some(Near { gpu: host.name(gpu), nic: host.name(nic), class })
+    };
+    host.of_kind(NodeKind::Gpu).filter_map(nearest).collect()
+}
+
+/// A list of kernel modules that is whole.
+#[derive(Debug, Clone)]
+pub struct Modules {
+    /// The host: by the report, else by the folder of the file, else empty.
+    pub host: String,
+    /// Where the list begins.
+    pub place: Place,
+    /// The line of `nvidia_peermem`, `nv_peer_mem` or their like, where it is loaded.
+    pub peer_memory: Option<(String, Place)>,
+    /// Whether the RDMA core counts that module among its users; `None` where it is not loaded or no user is listed.
+    pub is_registered: Option<bool>,
+}
+
+/// Whole lists of modules of hosts that have NVIDIA GPUs and RDMA adapters.
+pub fn modules(chart: &Chart<'_>) -> Vec<Modules> {
+    chart.reports().filter_map(|(report, place)| list_of(report, place)).collect()
+}
+
+fn list_of(report: &Report, place: &Place) -> Option<Modules> {
+    let module =
+        |name: &str| report.records.iter().find(|record| record.kind == "module" && record.subject == name);
+    report.records.iter().find(|record| record.kind == "setting" && record.subject == "all modules")?;
+    module("nvidia")?;
+    let core = module("ib_core")?;
+    let peer = ["nvidia_peermem", "nv_peer_mem"].iter().find_map(|name| module(name));
+    let users = [Some(core), module("ib_uverbs")];
+    let mut users = users.into_iter().flatten().filter_map(|record| record.text("used-by")).peekable();
+    let is_registered = peer
+        .filter(|_| users.peek().is_some())
+        .map(|peer| users.any(|list| list.split(',').any(|user| user == peer.subject)));
+    let folder = place.file.rsplit_once('/').map(|(folder, _)| folder.rsplit('/').next().unwrap_or(folder));
+    Some(Modules {
+        host: report.host.clone().or_else(|| folder.map(str::to_owned)).unwrap_or_default(),
+        place: place.clone(),
+        peer_memory: peer.map(|peer| (peer.subject.clone(), at(place, peer.line))),
+        is_registered,
+    })
+}
+
+/// The host of a rank of a log.
+pub fn host_of_rank(log: &NcclLog, communicator: Option<usize>, rank: u32) -> Option<&str> {
+    let group = log.communicators.get(communicator.unwrap_or(0))?;
+    let member = group.members.iter().find(|member| member.rank == rank)?;
+    log.hosts.get(member.host?).map(String::as_str)
+}
+
+/// The best rate of a run.
+pub fn best_rate(run: &Run<'_>) -> Option<Rate> {
+    run.benchmark.best().and_then(weft_formats::BenchmarkRow::rate)
+}
+
+/// What the largest size of the first comparison would reach with another request, beside what it is expected to reach;
+/// `None` where nothing is compared.
+pub fn otherwise(chart: &Chart<'_>, change: impl Fn(&mut Request)) -> Option<(Rate, Rate)> {
+    let (run, comparison) = chart.compared().next()?;
+    let point = comparison.points.last()?;
+    let mut request = chart.request(comparison.collective, None);
+    change(&mut request);
+    let side = Side {
+        case: chart.case,
+        topology: chart.topology,
+        diagnostics: chart.diagnostics,
+        request: &request,
+    };
+    let compared = tables(side, |place| place == run.place, comparison.collective, chart.catalogue);
+    let other = compared.tables.iter().find(|table| table.place == *run.place)?;
+    let busbw = other.comparison.points.last()?.expected.busbw;
+    Some((busbw, point.expected.busbw))
+}
+
+/// Up to `most` names, and how many more.
+pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    let shown = shown.join(", ");
+    if names.len() > most { format!("{shown} and {} more", names.len() - most) } else { shown }
+}
