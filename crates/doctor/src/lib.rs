@@ -10,12 +10,15 @@ mod chart;
 mod diagnosis;
 mod finding;
 mod fleet;
+mod inside;
 pub mod rules;
 mod weigh;
+mod words;
 
 pub use cause::{Cause, Effect, Nature};
 pub use chart::{Chart, Patient, Run, Said, Seat, Stated};
 pub use diagnosis::{Diagnosis, Reached, diagnose};
 pub use finding::{Confidence, Cost, Evidence, Figure, Finding};
 pub use fleet::{Fleet, Member};
+pub use inside::{Iommu, NamedGpu, OnOff, Stands};
 pub use rules::{RULES, Rule, cause_named, causes};

@@ -1,6 +1,6 @@
 //! The rules, one per file. Adding one is one file and one line in [`RULES`].
 
-mod acs;
+mod inside;
 mod net;
 
 use weft_base::nearest;
@@ -18,7 +18,15 @@ pub trait Rule: Sync {
 }
 
 /// All rules.
-pub const RULES: &[&dyn Rule] = &[&acs::Acs, &net::Gdr, &net::Bonds];
+pub const RULES: &[&dyn Rule] = &[
+    // Inside one machine.
+    &inside::Acs,
+    &inside::Peers,
+    &inside::NvLink,
+    // Between machines.
+    &net::Gdr,
+    &net::Bonds,
+];
 
 /// All causes, by code.
 pub fn causes() -> Vec<&'static Cause> {
