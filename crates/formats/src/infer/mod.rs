@@ -9,7 +9,7 @@ mod weights;
 
 use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Gpu, GpuGroup, Machine, NicGroup};
-use weft_topology::Assumption;
+use weft_topology::{Assumption, ReportedClass};
 
 pub(crate) use host::addresses_of_host;
 pub use host::{InferredHost, machine_of_host};
@@ -65,7 +65,11 @@ fn set_models(
     let reference = gpu.and_then(|gpu| guess::reference(gpu, links, catalogue));
     out.machine.host.cpu.clone_from(&overrides.cpu);
     if let (None, Some(system)) = (&overrides.cpu, reference) {
-        if let Some(cpu) = &system.host.cpu {
+        // A CPU without a link to another is in no machine with pairs across sockets.
+        let fits = |cpu: &&String| {
+            !crosses_sockets(matrix) || catalogue.cpu(cpu).is_ok_and(|cpu| cpu.socket.is_some())
+        };
+        if let Some(cpu) = system.host.cpu.as_ref().filter(fits) {
             let why = format!("the matrix does not name it; {} has this one", system.title);
             out.assumed.push(Assumption::new("CPU", "model", cpu, why));
             out.machine.host.cpu = Some(cpu.clone());
@@ -76,6 +80,10 @@ fn set_models(
         out.machine.nics = groups;
         out.assumed.extend(assumed);
     }
+}
+
+fn crosses_sockets(matrix: &Matrix) -> bool {
+    matrix.cells().iter().any(|cell| cell.class == Some(ReportedClass::Sys))
 }
 
 fn nic_groups(
@@ -100,4 +108,22 @@ fn nic_groups(
         }
     }
     (groups, assumed)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Overrides, Source, join, read};
+    use weft_catalogue::Catalogue;
+
+    #[test]
+    fn a_cpu_that_stands_alone_is_not_assumed_of_two_sockets() {
+        let cpu = |class: &str| {
+            let text = format!("\tGPU0\tGPU1\nGPU0\t X \t{class}\nGPU1\t{class}\t X \n");
+            let reading = read(&Source::file("topo.txt", text), Catalogue::embedded(), None);
+            let given = Overrides { gpu: Some("rtx-4090".to_owned()), ..Overrides::default() };
+            join(reading.evidence, &given, Catalogue::embedded()).0.machine.unwrap().host.cpu
+        };
+        assert!(cpu("PHB").is_some_and(|cpu| cpu.starts_with("ryzen")));
+        assert_eq!(cpu("SYS"), None);
+    }
 }
