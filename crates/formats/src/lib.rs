@@ -69,11 +69,13 @@ mod nvidia_smi_p2p;
 mod nvidia_smi_q;
 mod nvidia_smi_query;
 mod nvidia_smi_topo;
+mod ofed_info;
 mod one_liner;
 mod p2p_bandwidth;
 mod pair_csv;
 mod pair_list;
 mod pci;
+mod peer_memory;
 mod perfquery;
 mod perftest;
 mod port_report;
@@ -188,6 +190,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &InstanceTopology,
     &NetQ,
     &lsmod::LSMOD,
+    &peer_memory::PEER_MEMORY,
+    &ofed_info::OFED_INFO,
     &mlnx_qos::MLNX_QOS,
     &ethtool_statistics::ETHTOOL_STATISTICS,
     &ethtool::ETHTOOL,

@@ -166,11 +166,12 @@ pub(crate) fn leading_label(text: &str) -> Option<(usize, EndKind)> {
     nics.into_iter().find_map(counted).map(|length| (length, EndKind::Nic))
 }
 
-/// Whether `text` looks like an RDMA or network device of Linux: `mlx5_bond_0`, `rocep13s0`, `bnxt_re0`.
+/// Whether `text` looks like an RDMA or network device of Linux: `mlx5_bond_0`, `rocep13s0`, `bnxt_re0`; `roceP2p1s0f0` where
+/// the PCI domain is not 0.
 fn is_nic_name(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c.is_ascii_lowercase());
     let ends = text.ends_with(|c: char| c.is_ascii_digit());
-    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-' | '.');
+    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, 'P' | '_' | '-' | '.');
     starts && ends && text.len() <= 32 && text.chars().all(inside)
 }
 

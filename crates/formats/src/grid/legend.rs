@@ -144,6 +144,7 @@ mod tests {
         assert!(!is_entry("export X=1"));
         assert!(is_heading("NIC Legend:") && is_heading("[0] Legend:"));
         assert_eq!(nic_name("  NIC10: mlx5_bond_0"), Some(("NIC10", "mlx5_bond_0")));
+        assert_eq!(nic_name("  NIC2: roceP2p1s0f0"), Some(("NIC2", "roceP2p1s0f0")));
         assert_eq!(nic_name("NIC: mlx5_0"), None);
     }
 

@@ -70,6 +70,8 @@ pub const COMMANDS: &[Command] = &[
     command("numactl", &["-H"], "numactl.txt"),
     command("lscpu", &[], "lscpu.txt"),
     command("lsmod", &[], "lsmod.txt"),
+    command("ls", &["-d", "/sys/kernel/mm/memory_peers/nv_mem"], "memory-peers.txt"),
+    command("ofed_info", &["-s"], "ofed-info.txt"),
     Command { keep: Keep::LinesOf("kernel-log"), ..command("dmesg", &["-T"], "dmesg.txt") },
     Command { keep: Keep::WithCommand, ..command("uname", &["-srm"], "uname.txt") },
     command("systemctl", &["status", "nvidia-fabricmanager", "--no-pager", "-l"], "fabricmanager.txt"),
