@@ -4,13 +4,13 @@ use weft_base::{Bytes, Diagnostic, Place};
 use weft_catalogue::{Catalogue, Gpu, Machine};
 use weft_collective::Collective;
 use weft_formats::{
-    Benchmark, Case, CaseGraph, Device, DeviceRole, Evidence, Host, Located, NcclLog, OsDeviceKind,
-    PairTable, Record, Report, Value,
+    Benchmark, BenchmarkRank, Case, CaseGraph, Device, DeviceRole, Evidence, Host, Located, NcclLog,
+    OsDeviceKind, PairTable, Record, Report, Value,
 };
 use weft_predictor::calibrate::Calibration;
-use weft_predictor::compare::{Comparison, Pairs, Point, Side, Verdict, tables};
-use weft_predictor::{PeerAccess, Request, Settings};
-use weft_topology::{Subnet, Topology};
+use weft_predictor::compare::{Asked, Comparison, Pairs, Point, Side, Table, Verdict, tables};
+use weft_predictor::{PeerAccess, Prediction, Request, Settings, predict};
+use weft_topology::{NodeId, NodeKind, Subnet, Topology};
 
 /// Who is looked at: one machine or one job, as far as the input tells.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +55,35 @@ pub struct Run<'a> {
     pub place: &'a Place,
     /// Beside what is expected; `None` where the machine does not follow or the model does not cover it.
     pub comparison: Option<Comparison>,
+    /// The machine in words, where it follows from the list of ranks alone.
+    pub assumed: Option<String>,
+    asked: Option<Asked>,
+}
+
+impl Run<'_> {
+    /// What would be expected of the same GPUs at the sizes of the table, were something else asked.
+    pub fn instead(&self, catalogue: &Catalogue, change: impl FnOnce(&mut Request)) -> Option<Prediction> {
+        let asked = self.asked.as_ref()?;
+        let mut request = asked.request.clone();
+        change(&mut request);
+        predict(&asked.topology, catalogue, &request).ok()
+    }
+
+    /// A line of its file.
+    pub fn at(&self, line: u32) -> Place {
+        at(self.place, line)
+    }
+
+    /// The machine that ran it, with as many hosts as took part.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.asked.as_ref().map(|asked| &asked.topology)
+    }
+
+    /// The GPUs that ran, of all hosts; none where no machine is known.
+    pub fn gpus(&self) -> Vec<NodeId> {
+        let Some(asked) = &self.asked else { return Vec::new() };
+        asked.request.gpus.clone().unwrap_or_else(|| asked.topology.of_kind(NodeKind::Gpu).collect())
+    }
 }
 
 /// A record of a report.
@@ -116,8 +145,8 @@ impl<'a> Chart<'a> {
             .filter_map(|located| {
                 let Evidence::Benchmark(benchmark) = &located.value else { return None };
                 let at = compared.tables.iter().position(|table| table.place == located.place);
-                let comparison = at.map(|at| compared.tables.swap_remove(at).comparison);
-                Some(Run { benchmark, place: &located.place, comparison })
+                let table = at.map(|at| compared.tables.swap_remove(at));
+                Some(run(benchmark, &located.place, table.filter(|table| fits(benchmark, table))))
             })
             .collect();
         chart
@@ -343,6 +372,33 @@ impl Seat<'_> {
     pub fn is_bridge(&self) -> bool {
         self.device.class == Some(0x0604)
     }
+}
+
+fn run<'a>(benchmark: &'a Benchmark, place: &'a Place, table: Option<Table>) -> Run<'a> {
+    let Some(Table { comparison, machine, asked, .. }) = table else {
+        return Run { benchmark, place, comparison: None, assumed: None, asked: None };
+    };
+    Run { benchmark, place, comparison: Some(comparison), assumed: machine, asked: Some(asked) }
+}
+
+/// Whether what was compared can be what ran. A collective that is not named was taken to be an all-reduce, and its
+/// busbw by its algbw may speak against that; ranks that share a GPU are partitions of it, and no machine of so many.
+fn fits(benchmark: &Benchmark, table: &Table) -> bool {
+    let Comparison { collective, ranks, .. } = table.comparison;
+    let last = benchmark.rows.iter().rev().find_map(|row| row.busbw.zip(row.algbw));
+    let told = last.map(|(busbw, algbw)| busbw.as_gigabytes() / algbw.as_gigabytes().max(1e-9));
+    let is_so = told.is_none_or(|told| (told / collective.bus_factor(ranks) - 1.0).abs() < 0.05);
+    let is_whole = table.machine.is_none() || !benchmark.ranks.iter().any(|rank| shares_gpu(benchmark, rank));
+    (benchmark.collective.is_some() || is_so) && is_whole
+}
+
+/// Whether another rank of the host has the same bus address; virtual machines print 0 for all.
+pub(crate) fn shares_gpu(benchmark: &Benchmark, rank: &BenchmarkRank) -> bool {
+    let bus = rank.bus.as_deref().unwrap_or_default();
+    let is_known =
+        bus.trim_start_matches("0x").chars().any(|digit| digit.is_ascii_hexdigit() && digit != '0');
+    let is_like = |other: &BenchmarkRank| other.host == rank.host && other.bus == rank.bus;
+    is_known && benchmark.ranks.iter().any(|other| other.rank != rank.rank && is_like(other))
 }
 
 /// The line of a file of which `place` is some place.

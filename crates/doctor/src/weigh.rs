@@ -8,10 +8,16 @@ use weft_predictor::compare::Verdict;
 use crate::cause::{Effect, Nature};
 use crate::chart::{Chart, at};
 use crate::finding::{Confidence, Evidence, Figure, Finding};
+use crate::rules::UNEXPLAINED;
 
 /// The findings in order: what is broken before what only might be, the costlier first.
 pub fn weighed(findings: Vec<Finding>, chart: &Chart<'_>) -> Vec<Finding> {
     let mut kept: Vec<Finding> = findings.into_iter().map(|finding| measured(finding, chart)).collect();
+    // What is known to be slow for a cause is not unexplained.
+    let is_unexplained = |finding: &Finding| finding.cause.word == UNEXPLAINED.word;
+    if kept.iter().any(|finding| finding.severity > Severity::Note && !is_unexplained(finding)) {
+        kept.retain(|finding| !is_unexplained(finding));
+    }
     kept.sort_by(order);
     kept
 }
@@ -51,6 +57,11 @@ fn measured(mut finding: Finding, chart: &Chart<'_>) -> Finding {
 /// Severity, then cost by how sure it is, then the code, so that the order is always the same.
 fn order(a: &Finding, b: &Finding) -> Ordering {
     let weight = |finding: &Finding| {
+        // Backed by figures of this very input, while other notes are of causes that cost nothing here. Their codes are
+        // in the order in which they tell.
+        if finding.cause.nature == Nature::Misreading {
+            return 1.0;
+        }
         let sure = match finding.confidence {
             Confidence::Certain => 1.0,
             Confidence::Likely => 0.7,
@@ -70,9 +81,10 @@ pub fn in_order(chart: &Chart<'_>) -> Vec<String> {
     let good = chart.compared().filter_map(|(run, comparison)| {
         let point = comparison.points.last().filter(|point| point.verdict != Verdict::Low)?;
         Some(format!(
-            "{} over {} GPUs reaches {} of {} expected at {} ({}); limited by {}",
+            "{} over {} GPUs{} reaches {} of {} expected at {} ({}); limited by {}",
             comparison.collective.name(),
             comparison.ranks,
+            run.assumed.as_ref().map_or(String::new(), |machine| format!(" of {machine}")),
             point.busbw,
             point.expected.busbw,
             point.bytes,

@@ -19,6 +19,8 @@ pub struct Bound {
     pub busbw: Rate,
     /// What is narrow, in words.
     pub limit: String,
+    /// Whether that is the NICs of a node.
+    pub is_network: bool,
     /// How it was computed.
     pub derivation: Vec<Step>,
 }
@@ -133,7 +135,7 @@ impl Scope<'_> {
             self.unequal(port, &mut derivation)
         };
         derivation.push(Step::arithmetic(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share))));
-        Some(Bound { busbw, limit: format!("{text} of each GPU"), derivation })
+        Some(Bound { busbw, limit: format!("{text} of each GPU"), is_network: false, derivation })
     }
 
     /// The bound by ports where nothing is added on the way. In an all-reduce the GPUs together must send
@@ -295,7 +297,7 @@ impl Scope<'_> {
             )),
             Step::arithmetic(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share))),
         ];
-        Some(Bound { busbw, limit: exit.text.clone(), derivation })
+        Some(Bound { busbw, limit: exit.text.clone(), is_network: false, derivation })
     }
 
     /// What NVLinks carry from some of the GPUs to the others.

@@ -17,7 +17,7 @@ const PAIRS_LOW: f64 = 0.85;
 /// All tables, and what to think of them.
 pub fn text(compared: &Compared, described: &str) -> String {
     let mut sections: Vec<String> = Vec::new();
-    for Measured { place, comparison, machine } in &compared.tables {
+    for Measured { place, comparison, machine, .. } in &compared.tables {
         let machine = machine.as_deref().unwrap_or(described);
         let Comparison { collective, ranks, .. } = comparison;
         let title = format!("{} over {ranks} GPUs", collective.name());

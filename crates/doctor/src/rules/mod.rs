@@ -1,9 +1,12 @@
 //! The rules, one per file. Adding one is one file and one line in [`RULES`].
 
+mod figures;
 mod inside;
 mod net;
 
 use weft_base::nearest;
+
+pub(crate) use figures::UNEXPLAINED;
 
 use crate::cause::Cause;
 use crate::chart::Chart;
@@ -26,6 +29,18 @@ pub const RULES: &[&dyn Rule] = &[
     // Between machines.
     &net::Gdr,
     &net::Bonds,
+    // How figures are read and tests are run.
+    &figures::AboveWire,
+    &figures::SeveralNodes,
+    &figures::Nameplate,
+    &figures::Reading,
+    &figures::Units,
+    &figures::TestSetup,
+    &figures::KnownVersions,
+    &figures::Choice,
+    &figures::SlowGpu,
+    &figures::Distance,
+    &figures::Unexplained,
 ];
 
 /// All causes, by code.

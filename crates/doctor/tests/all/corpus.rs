@@ -13,15 +13,15 @@ use crate::common;
 /// word; a comment says why.
 const TRUE_ERRORS: &[(&str, &str)] = &[];
 
-/// What is wrong by the notes: begin of the file's name, and the word that must come first.
+/// What is wrong by the notes: begin of the file's name, and the word that must come first. Two files whose notes blame
+/// the choice of algorithm are not among them: three sizes without the machine (082) and three latencies (111) do not
+/// show it to anyone.
 const STATED: &[(&str, &str)] = &[
     ("002-ibnetdiscover-no-switch", "port-down"),
     ("022-gh200x8-tcp-fallback", "tcp-fallback"),
-    ("082-case-mi350x-2node-tuning", "version-algorithm"),
     ("089-case-v100-inactive-nvlinks", "nvlink-down"),
     ("091-case-gb200-fabric-health", "fabric-manager"),
     ("102-case-roce-gid-index", "roce-gid"),
-    ("111-case-h20x16-nvlstree", "version-algorithm"),
 ];
 
 #[test]

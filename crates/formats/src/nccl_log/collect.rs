@@ -199,6 +199,14 @@ impl<'a> Collector<'a> {
         if let Some(name) = text.strip_prefix("Using network ") {
             return self.networks.add(name, line).is_some();
         }
+        // Newer versions print the line with a prefix, as any other.
+        for (mark, library) in [("NCCL version ", "nccl"), ("RCCL version ", "rccl")] {
+            let version =
+                text.strip_prefix(mark).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            if let Some(version) = version {
+                return self.versions.add((library, version.trim()), line).is_some();
+            }
+        }
         if let Some(counts) = channel_count(text) {
             return self.counts.add(counts, line).is_some();
         }

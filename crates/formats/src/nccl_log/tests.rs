@@ -26,6 +26,15 @@ fn codes(text: &str) -> Vec<&'static str> {
 }
 
 #[test]
+fn a_version_behind_a_prefix_is_read() {
+    let log = log(
+        "a:1:1 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\na:1:1 [0] NCCL INFO NCCL version 2.27.7+cuda13.0\n",
+    );
+    assert_eq!(log.versions[0].version, "2.27.7+cuda13.0");
+    assert_eq!(log.versions[0].library, "nccl");
+}
+
+#[test]
 fn a_job_on_two_hosts_is_read() {
     let log = log(TWO_HOSTS);
     assert_eq!(log.versions[0].version, "2.18.3+cuda12.2");

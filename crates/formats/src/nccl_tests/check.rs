@@ -199,6 +199,8 @@ fn infer(run: &mut Run) -> Option<String> {
         {
             "all-gather"
         }
+        // Whole messages without a sum or a root, whose rate is that of the bus.
+        (false, false, false) if bounds.is_some_and(is_one) => "send-recv",
         (false, true, true) | (false, false, _) => return None,
     };
     let ranks = table.rank_count.or(if parts > 1 { Some(parts) } else { None });

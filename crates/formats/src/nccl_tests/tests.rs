@@ -51,6 +51,7 @@ fn the_collective_follows_from_columns_and_elements_per_rank() {
         (new, "8000000 2000000 float sum 0 80.0 100.00 100.00 0 80.0 100.00 100.00 0", Some("reduce")),
         (new, "8000000 2000000 float none 0 80.0 100.00 100.00 0 80.0 100.00 100.00 0", Some("broadcast")),
         (new, "8000000 2000000 float sum -1 80.0 100.00 100.00 0 80.0 100.00 100.00 N/A", Some("send-recv")),
+        (new, "8000000 2000000 float none -1 80.0 100.00 100.00 0 80.0 100.00 100.00 0", Some("send-recv")),
         (
             "size count type time algbw busbw error",
             "8000000 250000 float 80.0 100.00 87.50 N/A",

@@ -50,7 +50,7 @@ pub(super) fn bound(scope: &Scope<'_>, cluster: &Cluster) -> Bound {
         Step::modelled(format!("{how} = {crossing:.4} bytes must leave or enter each")),
         Step::arithmetic(format!("so algbw <= {}, busbw <= {busbw}", over(busbw, share))),
     ];
-    Bound { busbw, limit, derivation }
+    Bound { busbw, limit, is_network: true, derivation }
 }
 
 /// What a NIC carries: no more than its PCIe port.

@@ -18,5 +18,5 @@ pub use changes::{
 pub use measured::{Band, Comparison, Point, compare};
 pub use plot::plot;
 pub use ranks::{RanksError, Seats, launch, machine_of_ranks, seats};
-pub use tables::{Compared, Pairs, Table, tables};
+pub use tables::{Asked, Compared, Pairs, Table, tables};
 pub use verdict::{Expectation, Verdict};

@@ -31,6 +31,17 @@ pub struct Table {
     pub comparison: Comparison,
     /// The machine, where it follows from the ranks alone.
     pub machine: Option<String>,
+    /// What was predicted, so that more can be asked of the same machine.
+    pub asked: Asked,
+}
+
+/// The machine that ran a table, and what was asked of it.
+#[derive(Debug)]
+pub struct Asked {
+    /// With as many hosts as took part.
+    pub topology: Topology,
+    /// With the collective, the GPUs and the sizes of the table.
+    pub request: Request,
 }
 
 /// Copies beside what their links are known to reach.
@@ -56,8 +67,8 @@ pub fn tables(
     for located in side.case.evidence.iter().filter(|located| wanted(&located.place)) {
         if let Evidence::Benchmark(benchmark) = &located.value {
             match table(side, benchmark, fallback, catalogue) {
-                Ok((comparison, machine)) => {
-                    found.tables.push(Table { place: located.place.clone(), comparison, machine });
+                Ok((comparison, machine, asked)) => {
+                    found.tables.push(Table { place: located.place.clone(), comparison, machine, asked });
                 }
                 Err(finding) => found.diagnostics.push(finding.at(located.place.clone())),
             }
@@ -74,7 +85,7 @@ fn table(
     benchmark: &Benchmark,
     fallback: Collective,
     catalogue: &Catalogue,
-) -> Result<(Comparison, Option<String>), Diagnostic> {
+) -> Result<(Comparison, Option<String>, Asked), Diagnostic> {
     let collective = match benchmark.collective.as_deref().map(|name| (name, Collective::from_name(name))) {
         Some((_, Some(named))) => named,
         Some((name, None)) => return Err(not_compared(format!("`{name}` is no collective that is known"))),
@@ -94,7 +105,7 @@ fn table(
     let request = Request { collective, gpus: seated.gpus, launch: started, ..side.request.clone() };
     let comparison = compare(benchmark, &seated.topology, catalogue, &request)
         .map_err(|error| not_compared(error.to_string()))?;
-    Ok((comparison, seated.machine))
+    Ok((comparison, seated.machine, Asked { topology: seated.topology, request }))
 }
 
 /// A machine with the GPUs that ran.
