@@ -13,9 +13,9 @@ use crate::rules::UNEXPLAINED;
 /// The findings in order: what is broken before what only might be, the costlier first.
 pub fn weighed(findings: Vec<Finding>, chart: &Chart<'_>) -> Vec<Finding> {
     let mut kept: Vec<Finding> = findings.into_iter().map(|finding| measured(finding, chart)).collect();
-    // What is known to be slow for a cause is not unexplained.
+    // What has a cause, be it only a possible one, is not unexplained.
     let is_unexplained = |finding: &Finding| finding.cause.word == UNEXPLAINED.word;
-    if kept.iter().any(|finding| finding.severity > Severity::Note && !is_unexplained(finding)) {
+    if kept.iter().any(|finding| finding.cause.nature != Nature::Misreading && !is_unexplained(finding)) {
         kept.retain(|finding| !is_unexplained(finding));
     }
     kept.sort_by(order);

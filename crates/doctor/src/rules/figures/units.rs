@@ -53,7 +53,10 @@ fn of_times(run: &Run<'_>) -> Option<Finding> {
     }
     let (row, rate, _) = telling.last()?;
     let true_rate = Rate::from_gigabytes(rate.as_gigabytes() / BITS);
-    let what = format!("the rates are in bits: {} in {} are {true_rate}, and {rate} stands there", row.bytes, row.time?);
+    let what = format!(
+        "the rates are in bits: {} in {} are {true_rate}, and {rate} stands there",
+        row.bytes, row.time?
+    );
     let finding = Finding::new(&UNITS, Confidence::Certain, what)
         .at(run.at(row.line), format!("{} in {}: {rate}", row.bytes, row.time?))
         .figures("rate by size and time", true_rate, rate)
