@@ -19,6 +19,7 @@ mod fabric_check;
 mod find;
 mod format;
 mod forwarding_table;
+mod gpu_names;
 mod grid;
 mod hierarchy;
 mod host_guids;

@@ -33,15 +33,20 @@ fn gpus(report: &Report) -> impl Iterator<Item = &Record> {
     report.records.iter().filter(move |record| is_nvml && record.kind == "gpu")
 }
 
-/// The models that lists of ranks above benchmarks name.
-fn ranks(evidence: &[Located<Evidence>]) -> impl Iterator<Item = &str> {
+/// The models that benchmarks name in their lists of ranks or devices.
+fn measured(evidence: &[Located<Evidence>]) -> impl Iterator<Item = &str> {
     evidence.iter().flat_map(|located| {
-        let Evidence::Benchmark(benchmark) = &located.value else { return Vec::new() };
-        benchmark.gpus()
+        if let Evidence::Benchmark(benchmark) = &located.value {
+            benchmark.gpus()
+        } else if let Evidence::Pairs(table) = &located.value {
+            table.devices.iter().map(|device| device.model.as_str()).collect()
+        } else {
+            Vec::new()
+        }
     })
 }
 
-/// `given`, completed by the models that reports and lists of ranks name. GPUs of several models name none.
+/// `given`, completed by the models that reports and benchmarks name. GPUs of several models name none.
 pub(super) fn completed(
     given: &Overrides,
     evidence: &[Located<Evidence>],
@@ -49,7 +54,7 @@ pub(super) fn completed(
 ) -> Overrides {
     let listed =
         reports(evidence).flat_map(|(report, _)| gpus(report)).filter_map(|record| gpu(record, catalogue));
-    let mut models = listed.chain(ranks(evidence).filter_map(|name| catalogue.gpu(name).ok()));
+    let mut models = listed.chain(measured(evidence).filter_map(|name| catalogue.gpu(name).ok()));
     let gpu = models.next().filter(|first| models.all(|other| other.name == first.name));
     let cpu = reports(evidence)
         .filter(|(report, _)| report.format == "lscpu")
@@ -203,6 +208,17 @@ mod tests {
                      \x20    1048576        262144     float     sum    35.20   29.78   29.78  0e+00\n";
         let (named, _) =
             case(&format!("{MATRIX}\n# nThread 1 nGpus 2 minBytes 8\n{}{}{table}", rank(0), rank(1)));
+        assert_eq!(model(&named), Some("rtx-3090"));
+    }
+
+    #[test]
+    fn devices_of_a_table_of_pairs_name_the_model_too() {
+        let device = |number| {
+            format!("Device: {number}, NVIDIA GeForce RTX 3090, pciBusID: {number}, pciDeviceID: 0\n")
+        };
+        let table =
+            "P2P Connectivity Matrix\n     D\\D     0     1\n     0\t     1     0\n     1\t     0     1\n";
+        let (named, _) = case(&format!("{MATRIX}\n{}{}{table}", device(0), device(1)));
         assert_eq!(model(&named), Some("rtx-3090"));
     }
 

@@ -68,6 +68,11 @@ fn code(class: &str) -> Option<u16> {
         Some(front) => front.rsplit_once('[')?.1,
         None => class.strip_prefix("Class ").unwrap_or(class),
     };
+    number(digits)
+}
+
+/// Four hexadecimal digits.
+fn number(digits: &str) -> Option<u16> {
     let plain = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     plain.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
@@ -84,8 +89,9 @@ impl Header<'_> {
         device.class = code(class).or_else(|| class_of(class));
         let name = without_notes(name);
         let (name, ids) = without_ids(name);
-        (device.vendor, device.device) = ids;
-        device.vendor = device.vendor.or_else(|| vendor_of(name));
+        let (vendor, number) = unnamed(name);
+        device.vendor = ids.0.or_else(|| vendor_of(name)).or(vendor);
+        device.device = ids.1.or(number);
         device.name = Some(name.to_owned()).filter(|name| !name.is_empty());
         device
     }
@@ -131,13 +137,19 @@ pub(super) fn without_ids(name: &str) -> (&str, (Option<u16>, Option<u16>)) {
         Some((front, ids)) => (front.trim_end(), ids),
         None => ("", name),
     };
-    let number = |digits: &str| {
-        let plain = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        plain.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
-    };
     match ids.split_once(':').map(|(vendor, device)| (number(vendor), number(device))) {
         Some((Some(vendor), Some(device))) => (front, (Some(vendor), Some(device))),
         Some(_) | None => (name, (None, None)),
+    }
+}
+
+/// The numbers that stand for what the list of names lacks: `Red Hat, Inc. Device 000d`, `Device 1234:1111`.
+fn unnamed(name: &str) -> (Option<u16>, Option<u16>) {
+    let Some((front, digits)) = name.rsplit_once("Device ") else { return (None, None) };
+    match digits.split_once(':') {
+        Some((vendor, device)) if front.is_empty() => (number(vendor), number(device)),
+        Some(_) => (None, None),
+        None => (None, number(digits)),
     }
 }
 
@@ -160,6 +172,15 @@ mod tests {
         );
         assert_eq!((both.class, both.vendor, both.device), (Some(0x0604), Some(0x10b5), Some(0x9781)));
         assert_eq!(both.name.as_deref(), Some("PLX Technology, Inc. Device"));
+        let unnamed = device(
+            "00:01.0 VGA compatible controller: Device 1234:1111 (rev 02) (prog-if 00 [VGA controller])",
+        );
+        assert_eq!(
+            (unnamed.class, unnamed.vendor, unnamed.device),
+            (Some(0x0300), Some(0x1234), Some(0x1111))
+        );
+        let old = device("41:00.0 3D controller: NVIDIA Corporation Device 2330 (rev a1)");
+        assert_eq!((old.vendor, old.device), (Some(0x10de), Some(0x2330)));
         let numbers = device("> 18:00.0 0302: 10de:2330 (rev a1)");
         assert_eq!(
             (numbers.class, numbers.vendor, numbers.device),

@@ -88,8 +88,11 @@ const CLASSES: &[(u16, &str)] = &[
 /// How vendors' names begin.
 const VENDORS: &[(u16, &str)] = &[
     (0x10de, "NVIDIA"),
+    (0x10de, "nVidia"),
     (0x15b3, "Mellanox"),
     (0x1002, "Advanced Micro Devices, Inc. [AMD/ATI]"),
+    (0x1002, "Advanced Micro Devices [AMD] nee ATI"),
+    (0x1002, "ATI Technologies"),
     (0x1022, "Advanced Micro Devices, Inc. [AMD]"),
     (0x8086, "Intel Corporation"),
     (0x10b5, "PLX Technology"),
@@ -100,7 +103,11 @@ const VENDORS: &[(u16, &str)] = &[
     (0x1d0f, "Amazon"),
     (0x1414, "Microsoft"),
     (0x1ae0, "Google"),
+    (0x1b36, "Red Hat, Inc. QXL"),
     (0x1af4, "Red Hat, Inc."),
+    (0x1013, "Cirrus Logic"),
+    (0x15ad, "VMware"),
+    (0x80ee, "InnoTek"),
     (0x1a03, "ASPEED"),
     (0x102b, "Matrox"),
     (0x144d, "Samsung"),

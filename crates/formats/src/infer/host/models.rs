@@ -6,6 +6,7 @@ use weft_topology::Assumption;
 
 use super::pick::{Picked, adapters, gpu, pci_id};
 use crate::evidence::{Device, Host};
+use crate::gpu_names::gpus_called;
 use crate::infer::{fabric, guess};
 use crate::join::Overrides;
 
@@ -59,8 +60,11 @@ fn gpu_model<'c>(
     }
     let role = gpu(device);
     let named = [role.and_then(|gpu| gpu.model.as_deref()), device.name.as_deref()];
-    if let Some(found) = named.into_iter().flatten().find_map(|name| catalogue.gpu(name).ok()) {
-        return Some((found, None));
+    let mut named = named.into_iter().flatten().map(|name| gpus_called(name, catalogue));
+    if let Some((first, others)) = named.find_map(first_of) {
+        let why = (!others.is_empty())
+            .then(|| format!("the name is also that of {}; say which with --gpu", others.join(", ")));
+        return Some((first, why));
     }
     let role = role?;
     let (name, says) = match (&role.gcn, role.sm) {
@@ -72,6 +76,12 @@ fn gpu_model<'c>(
     };
     let found = catalogue.gpu(name).ok()?;
     Some((found, Some(format!("{says} fits it, and perhaps others; say which with --gpu"))))
+}
+
+/// The first GPU, and the names of the others.
+fn first_of(found: Vec<&Gpu>) -> Option<(&Gpu, Vec<&str>)> {
+    let (first, others) = found.split_first()?;
+    Some((first, others.iter().map(|gpu| gpu.name.as_str()).collect()))
 }
 
 /// AMD's tools count compute units as `sm`.

@@ -127,8 +127,10 @@ pub(super) fn pci_id(device: &Device) -> Option<PciId> {
     Some(PciId { vendor: device.vendor?, device: device.device? })
 }
 
-/// By class and vendor: boards also have a display controller for remote administration.
+/// By class and vendor: boards also have a display controller for remote administration, guests an emulated one. A
+/// name whose vendor is not known is that of such a one.
 fn looks_like_gpu(device: &Device) -> bool {
     let is_display = device.class.is_some_and(|class| GPU_CLASSES.contains(&class));
-    is_display && device.vendor.is_none_or(|vendor| GPU_VENDORS.contains(&vendor))
+    let is_vendor = device.vendor.map_or(device.name.is_none(), |vendor| GPU_VENDORS.contains(&vendor));
+    is_display && is_vendor
 }
