@@ -457,8 +457,9 @@ pub const MATRIX_INCONSISTENT: Code = Code {
 pub const DISTANCES_HIDDEN: Code = Code {
     name: "distances-hidden",
     explanation: "All pairs of GPUs are of one PCIe class, as virtual machines and containers show them when they \
-                  hide switches and sockets. The distances carry no meaning: GPUs may in truth share a switch or \
-                  sit on different sockets. Read the matrix on the host, or give NCCL a topology file.",
+                  hide switches and sockets, and the NUMA nodes beside them do not bear it out. The distances carry \
+                  no meaning: GPUs may in truth share a switch or sit on different sockets. Read the matrix on the \
+                  host, or give NCCL a topology file.",
 };
 
 /// Capabilities of PCI functions that only root may read.

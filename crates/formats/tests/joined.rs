@@ -97,3 +97,47 @@ fn xml_that_is_cut_is_mended_and_named() {
         reading.diagnostics
     );
 }
+
+/// Two GPUs below a switch each, on two sockets, as `topo -m` prints them.
+const TWO_SOCKETS: &str =
+    "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tSYS\t0-7\t0\nGPU1\tSYS\t X \t8-15\t1\n";
+
+/// The same in the list of PCI devices, with what is kept of each bridge and each GPU.
+fn two_gpus(bridge: &str, gpu: &str) -> String {
+    let root = |bus, below| {
+        let class = "PCI bridge: Intel Corporation Device 347a (prog-if 00 [Normal decode])";
+        let buses = format!("\tBus: primary={bus}, secondary={below}, subordinate={below}, sec-latency=0\n");
+        let kept = if bridge.contains("Bus") { buses } else { String::new() };
+        format!("{bus}:02.0 {class}\n{kept}")
+    };
+    let card = |bus| format!("{bus}:00.0 3D controller: NVIDIA Corporation AD102GL [L40S] (rev a1)\n{gpu}");
+    [root("16", "17"), card("17"), root("98", "99"), card("99")].concat()
+}
+
+/// What `lspci` says beside the matrix.
+fn beside(list: &str) -> (Case, Vec<Diagnostic>) {
+    let catalogue = Catalogue::embedded();
+    let mut evidence = read(&Source::file("topo.txt", TWO_SOCKETS), catalogue, None).evidence;
+    evidence.extend(read(&Source::file("lspci.txt", list), catalogue, None).evidence);
+    join(evidence, &Overrides::default(), catalogue)
+}
+
+#[test]
+fn lines_that_were_grepped_away_contradict_nothing() {
+    let port = "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x8, ASPM L1\n";
+    for list in [two_gpus("Bus", port), two_gpus("", port)] {
+        let (case, diagnostics) = beside(&list);
+        assert!(diagnostics.is_empty(), "{list}{diagnostics:?}");
+        let machine = case.machine.unwrap();
+        assert_eq!((machine.host.sockets, machine.gpus[0].model.as_deref()), (2, Some("l40s")));
+        // What is said of the ports counts all the same.
+        let lanes: Vec<_> = machine.pcie.iter().map(|branch| (branch.socket, branch.device_lanes)).collect();
+        assert_eq!(lanes, [(0, Some(8)), (1, Some(8))], "{list}");
+    }
+}
+
+#[test]
+fn nodes_that_are_said_contradict() {
+    let (_, diagnostics) = beside(&two_gpus("Bus", "\tNUMA node: 0\n"));
+    assert_eq!(diagnostics[0].code.name, "classes-contradicted");
+}

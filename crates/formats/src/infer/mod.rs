@@ -3,6 +3,7 @@
 
 mod fabric;
 mod guess;
+mod hidden;
 mod host;
 mod tree;
 mod weights;
@@ -11,8 +12,8 @@ use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Gpu, GpuGroup, Machine, NicGroup};
 use weft_topology::{Assumption, ReportedClass};
 
-pub(crate) use host::addresses_of_host;
 pub use host::{InferredHost, machine_of_host};
+pub(crate) use host::{Said, addresses_of_host, said, with_sockets};
 pub use weights::machine_of;
 
 use crate::infer::fabric::Links;
@@ -43,7 +44,7 @@ pub fn infer(matrix: &Matrix, overrides: &Overrides, catalogue: &Catalogue) -> I
     "from topo -m".clone_into(&mut out.machine.name);
     set_models(matrix, &links, gpu, overrides, catalogue, &mut out);
     tree::place(matrix, gpu, &mut out);
-    out.diagnostics.extend(tree::hidden(matrix));
+    out.diagnostics.extend(hidden::hidden(matrix));
     fabric::lay(matrix, &links, gpu, catalogue, &mut out);
     out
 }

@@ -386,22 +386,3 @@ fn inconsistent(matrix: &Matrix, seats: &Seats) -> Option<Diagnostic> {
     let hint = "the nearest relations were used; the cells are shown as given";
     Some(Diagnostic::warning(codes::MATRIX_INCONSISTENT, message).hint(hint).at(place))
 }
-
-/// All GPUs alike to each other, and to the NICs: nothing can be learned from that.
-pub(super) fn hidden(matrix: &Matrix) -> Option<Diagnostic> {
-    let gpus = matrix.of_kind(EndKind::Gpu).count();
-    let mut word = None;
-    for cell in matrix.cells() {
-        let gpu = |end: usize| matrix.ends()[end].kind == EndKind::Gpu;
-        let (true, Some(class)) = (gpu(cell.row), cell.class) else { continue };
-        if matches!(class, ReportedClass::Nv(_)) || *word.get_or_insert(class) != class {
-            return None;
-        }
-    }
-    let word = word.filter(|_| gpus >= 4)?;
-    let message =
-        format!("all pairs are {word}: as in virtual machines, where the distances carry no meaning");
-    let hint = "read the matrix on the host; NCCL can be given a topology file";
-    let place = matrix.cells().first()?.place.clone();
-    Some(Diagnostic::warning(codes::DISTANCES_HIDDEN, message).hint(hint).at(place))
-}

@@ -7,8 +7,9 @@ use weft_topology::{Assumption, NodeId, NodeKind, ReportedClass, Topology, build
 
 use super::{Observation, Overrides, Seen};
 use crate::codes;
+use crate::evidence::Host;
 use crate::format::Located;
-use crate::infer::{Inferred, InferredHost, infer};
+use crate::infer::{Inferred, InferredHost, Said, infer, machine_of_host, said, with_sockets};
 use crate::matrix::{Cell, EndKind, Matrix};
 
 /// A machine of both, and what was seen of its links. The machine's devices are numbered as in the matrix.
@@ -17,14 +18,22 @@ pub(super) struct Both {
     pub observed: Vec<Observation>,
 }
 
-/// Joins `matrix` with what `host` lists.
+/// A list of one host's devices and what it makes of them.
+pub(super) struct Listed<'e> {
+    pub host: &'e Host,
+    pub file: &'e str,
+    pub found: InferredHost,
+}
+
+/// Joins `matrix` with what `list` says.
 pub(super) fn join(
     matrix: &Located<Matrix>,
-    host: InferredHost,
+    list: Listed<'_>,
     overrides: &Overrides,
     catalogue: &Catalogue,
 ) -> Both {
-    let (gpus, listed) = (matrix.value.of_kind(EndKind::Gpu).count(), host.gpu_labels.len());
+    let Listed { host, file, found } = list;
+    let (gpus, listed) = (matrix.value.of_kind(EndKind::Gpu).count(), found.gpu_labels.len());
     if gpus != listed {
         let mut inferred = infer(&matrix.value, overrides, catalogue);
         let message =
@@ -34,21 +43,51 @@ pub(super) fn join(
         inferred.diagnostics.push(finding.hint(hint).at(matrix.place.clone()));
         return Both { inferred, observed: Vec::new() };
     }
-    let order = nic_order(&matrix.value, &host.nic_labels);
-    let observed = host.observed.iter().filter_map(|seen| renumbered(seen, order.as_deref())).collect();
-    let known = completed(overrides, &host.inferred);
+    let order = nic_order(&matrix.value, &found.nic_labels);
+    let observed = found.observed.iter().filter_map(|seen| renumbered(seen, order.as_deref())).collect();
+    let known = completed(overrides, &found.inferred);
     let mut inferred = infer(&matrix.value, &known, catalogue);
     if overrides.nic.is_none() && known.nic.is_some() {
-        inferred.assumed.extend(host.inferred.assumed.iter().filter(|one| is_nic_model(one)).cloned());
+        inferred.assumed.extend(found.inferred.assumed.iter().filter(|one| is_nic_model(one)).cloned());
     }
     if let Some(order) = order {
-        let listed = reordered(host.inferred.machine, &order);
-        match first_difference(&matrix.value, &listed, catalogue) {
-            None => inferred.machine = merged(listed, inferred.machine),
-            Some(difference) => inferred.diagnostics.push(difference),
+        let (gpus, nics) = said(host, catalogue);
+        let said = Told { gpus, nics: order.iter().filter_map(|old| nics.get(*old).copied()).collect() };
+        let placed = said.is_silent_on_nodes().then(|| {
+            let host = with_sockets(host, &as_listed(&inferred.machine, &order), catalogue);
+            machine_of_host(&host, file, overrides, catalogue)
+        });
+        let machine = placed.flatten().map_or(found.inferred.machine, |found| found.inferred.machine);
+        let listed = reordered(machine, &order);
+        match differences(&matrix.value, &listed, &said, catalogue) {
+            Differences::None => inferred.machine = merged(listed, inferred.machine),
+            Differences::Unsaid => lend_ports(&listed, &mut inferred.machine),
+            Differences::First(difference) => inferred.diagnostics.push(*difference),
         }
     }
     Both { inferred, observed }
+}
+
+/// What the list says of each device of the matrix.
+struct Told {
+    gpus: Vec<Said>,
+    nics: Vec<Said>,
+}
+
+impl Told {
+    fn is_silent_on_nodes(&self) -> bool {
+        self.gpus.iter().chain(&self.nics).all(|said| !said.node)
+    }
+
+    /// For each end of the matrix.
+    fn of_ends(&self, matrix: &Matrix) -> Vec<Option<Said>> {
+        let (mut gpus, mut nics) = (self.gpus.iter(), self.nics.iter());
+        let said = |end: &crate::matrix::End| match end.kind {
+            EndKind::Gpu => gpus.next().copied(),
+            EndKind::Nic => nics.next().copied(),
+        };
+        matrix.ends().iter().map(said).collect()
+    }
 }
 
 /// The number in the list of each NIC of the matrix; `None` where the list does not name them all.
@@ -111,23 +150,72 @@ fn merged(listed: Machine, inferred: Machine) -> Machine {
     Machine { name: inferred.name, fabric, bridges, gpus, ..listed }
 }
 
-/// The first pair of which the list's tree gives another PCIe class than the matrix.
-fn first_difference(matrix: &Matrix, listed: &Machine, catalogue: &Catalogue) -> Option<Diagnostic> {
+/// The machine with the numbers that its NICs have in the list.
+fn as_listed(machine: &Machine, order: &[usize]) -> Machine {
+    let mut listed = machine.clone();
+    for branch in &mut listed.pcie {
+        let old = |new: &u16| order.get(usize::from(*new)).and_then(|old| u16::try_from(*old).ok());
+        branch.nics = branch.nics.iter().filter_map(old).collect();
+    }
+    listed
+}
+
+/// What is known of ports counts although the tree above them is not: where all devices of a branch have like ones.
+fn lend_ports(listed: &Machine, machine: &mut Machine) {
+    let has = |own: &[u16], number: &u16| own.contains(number);
+    for branch in &mut machine.pcie {
+        let gpus = branch.gpus.iter().map(|gpu| listed.pcie.iter().find(|other| has(&other.gpus, gpu)));
+        let nics = branch.nics.iter().map(|nic| listed.pcie.iter().find(|other| has(&other.nics, nic)));
+        let mut ports = gpus
+            .chain(nics)
+            .map(|other| other.map_or((None, None), |other| (other.device_link.clone(), other.device_lanes)));
+        let Some(first) = ports.next() else { continue };
+        if ports.all(|other| other == first) {
+            (branch.device_link, branch.device_lanes) = first;
+        }
+    }
+}
+
+/// How the list's tree differs from the matrix.
+enum Differences {
+    None,
+    /// Only where the list does not say enough to tell.
+    Unsaid,
+    First(Box<Diagnostic>),
+}
+
+fn differences(matrix: &Matrix, listed: &Machine, told: &Told, catalogue: &Catalogue) -> Differences {
     // NVLink hides the PCIe class of a pair; without it the list's tree shows what the matrix cannot.
     let bare = Machine { fabric: None, bridges: Vec::new(), ..listed.clone() };
-    let topology = build(&bare, catalogue).ok()?.topology;
-    let nodes = nodes(matrix, &topology);
-    let differs = |cell: &&Cell| {
-        let (Some(class), Some(from), Some(to)) = (cell.class, nodes[cell.row], nodes[cell.column]) else {
-            return false;
-        };
-        let is_pcie = !matches!(class, ReportedClass::Nv(_) | ReportedClass::Xgmi);
-        is_pcie && reported_class(&topology, from, to).is_some_and(|built| built != class)
+    let Ok(built) = build(&bare, catalogue) else { return Differences::None };
+    let nodes = nodes(matrix, &built.topology);
+    let said = told.of_ends(matrix);
+    let class_of = |cell: &Cell| {
+        let (from, to) = nodes[cell.row].zip(nodes[cell.column])?;
+        reported_class(&built.topology, from, to)
     };
-    let cell = matrix.cells().iter().find(differs)?;
-    let (row, column) = (&matrix.ends()[cell.row].label, &matrix.ends()[cell.column].label);
-    let built = reported_class(&topology, nodes[cell.row]?, nodes[cell.column]?)?;
-    let class = cell.class?;
+    let differs = |cell: &&Cell| {
+        let is_pcie = |class| !matches!(class, ReportedClass::Nv(_) | ReportedClass::Xgmi);
+        cell.class.is_some_and(|class| is_pcie(class) && class_of(cell).is_some_and(|built| built != class))
+    };
+    let is_told = |cell: &&Cell| {
+        let Some((from, to)) = said[cell.row].zip(said[cell.column]) else { return true };
+        let is_far = |class| matches!(class, Some(ReportedClass::Sys | ReportedClass::Node));
+        let by_nodes_alone = is_far(cell.class) && is_far(class_of(cell));
+        from.way && to.way && (!by_nodes_alone || from.node && to.node)
+    };
+    let mut differing = matrix.cells().iter().filter(differs).peekable();
+    if differing.peek().is_none() {
+        return Differences::None;
+    }
+    let first = differing.find(is_told);
+    let found = first.and_then(|cell| contradiction(matrix, cell, class_of(cell)?));
+    found.map_or(Differences::Unsaid, |found| Differences::First(Box::new(found)))
+}
+
+fn contradiction(matrix: &Matrix, cell: &Cell, built: ReportedClass) -> Option<Diagnostic> {
+    let (row, column, class) =
+        (&matrix.ends()[cell.row].label, &matrix.ends()[cell.column].label, cell.class?);
     let message = format!(
         "the matrix calls {row} to {column} {class}, but by the list of PCI devices they are {built}; the matrix was \
          believed"

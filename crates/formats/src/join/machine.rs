@@ -4,12 +4,13 @@ use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, GpuGroup, Machine};
 use weft_topology::Assumption;
 
+use super::beside::{self, Listed};
 use super::overrides::{fill, unused};
-use super::{Case, Overrides, beside};
+use super::{Case, Overrides};
 use crate::codes;
 use crate::evidence::{Evidence, WeightMatrix};
 use crate::format::Located;
-use crate::infer::{InferredHost, infer, machine_of, machine_of_host};
+use crate::infer::{infer, machine_of, machine_of_host};
 use crate::matrix::{EndKind, Matrix};
 
 /// Sets the machine of `case`, its labels and what was assumed: a description counts before a matrix, a matrix
@@ -27,10 +28,11 @@ pub(super) fn settle(
         }
         case.machine = Some(fill(described, overrides, diagnostics));
     } else if let Some(matrix) = &case.matrix {
-        let beside = of_host(&case.evidence, overrides, catalogue).filter(|host| !host.gpu_labels.is_empty());
+        let beside =
+            of_host(&case.evidence, overrides, catalogue).filter(|list| !list.found.gpu_labels.is_empty());
         let inferred = match beside {
-            Some(host) => {
-                let both = beside::join(matrix, host, overrides, catalogue);
+            Some(list) => {
+                let both = beside::join(matrix, list, overrides, catalogue);
                 case.observed.extend(both.observed);
                 both.inferred
             }
@@ -53,7 +55,7 @@ pub(super) fn settle(
         if overrides.nic.is_some() {
             diagnostics.push(unused("--nic", "the input has no NIC"));
         }
-    } else if let Some(found) = of_host(&case.evidence, overrides, catalogue) {
+    } else if let Some(Listed { found, .. }) = of_host(&case.evidence, overrides, catalogue) {
         case.machine = Some(found.inferred.machine);
         case.assumed = found.inferred.assumed;
         diagnostics.extend(found.inferred.diagnostics);
@@ -93,14 +95,15 @@ fn tables(
 }
 
 /// The machine of the first host that has GPUs or NICs.
-fn of_host(
-    evidence: &[Located<Evidence>],
+fn of_host<'e>(
+    evidence: &'e [Located<Evidence>],
     overrides: &Overrides,
     catalogue: &Catalogue,
-) -> Option<InferredHost> {
+) -> Option<Listed<'e>> {
     evidence.iter().find_map(|Located { value, place }| {
         let Evidence::Host(host) = value else { return None };
-        machine_of_host(host, &place.file, overrides, catalogue)
+        let found = machine_of_host(host, &place.file, overrides, catalogue)?;
+        Some(Listed { host, file: &place.file, found })
     })
 }
 

@@ -5,6 +5,7 @@ mod links;
 mod models;
 mod pcie;
 mod pick;
+mod said;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use crate::infer::Inferred;
 use crate::join::{Observation, Overrides, Seen};
 
 use pick::Picked;
+pub(crate) use said::{Said, said, with_sockets};
 
 /// A machine inferred from a host, with what its devices are called there.
 #[derive(Debug, Clone, Default, PartialEq)]

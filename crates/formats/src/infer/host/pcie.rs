@@ -7,7 +7,7 @@ use super::pick::Picked;
 use crate::evidence::{Device, Host};
 use crate::infer::Inferred;
 
-const BRIDGE: u16 = 0x0604;
+pub(super) const BRIDGE: u16 = 0x0604;
 
 /// Where a device or a switch hangs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -201,12 +201,12 @@ impl<'h> Tree<'h> {
 }
 
 /// What is above `index`, nearest first. Parents stand before their children, so that this ends.
-fn ancestors(host: &Host, index: usize) -> impl Iterator<Item = usize> {
+pub(super) fn ancestors(host: &Host, index: usize) -> impl Iterator<Item = usize> {
     let above = |index: &usize| host.devices[*index].parent.filter(|parent| parent < index);
     std::iter::successors(above(&index), move |index| above(index))
 }
 
-fn numa_of(host: &Host, index: usize) -> Option<usize> {
+pub(super) fn numa_of(host: &Host, index: usize) -> Option<usize> {
     let near = host.devices[index].numa;
     near.or_else(|| ancestors(host, index).find_map(|above| host.devices[above].numa))
 }
