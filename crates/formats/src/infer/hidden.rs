@@ -81,11 +81,12 @@ mod tests {
 
     /// Whether four GPUs of one class at those NUMA nodes are said to be hidden.
     fn is_hidden(word: &str, numa: [&str; 4]) -> bool {
-        let mut text = "\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity\n".to_owned();
-        for (row, node) in numa.iter().enumerate() {
+        let row = |(row, node): (usize, &&str)| {
             let cells: Vec<&str> = (0..4).map(|column| if column == row { " X " } else { word }).collect();
-            text.push_str(&format!("GPU{row}\t{}\t{node}-{node}\t{node}\n", cells.join("\t")));
-        }
+            format!("GPU{row}\t{}\t{node}-{node}\t{node}\n", cells.join("\t"))
+        };
+        let rows: Vec<String> = numa.iter().enumerate().map(row).collect();
+        let text = format!("\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity\n{}", rows.concat());
         let catalogue = Catalogue::embedded();
         let evidence = read(&Source::file("t", text), catalogue, None).evidence;
         let (_, findings) = join(evidence, &Overrides::default(), catalogue);

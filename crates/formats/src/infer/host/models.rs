@@ -60,8 +60,14 @@ fn gpu_model<'c>(
     }
     let role = gpu(device);
     let named = [role.and_then(|gpu| gpu.model.as_deref()), device.name.as_deref()];
-    let mut named = named.into_iter().flatten().map(|name| gpus_called(name, catalogue));
-    if let Some((first, others)) = named.find_map(first_of) {
+    let called: Vec<&Gpu> = named
+        .into_iter()
+        .flatten()
+        .map(|name| gpus_called(name, catalogue))
+        .find(|found| !found.is_empty())
+        .unwrap_or_default();
+    if let Some((first, others)) = called.split_first() {
+        let others: Vec<&str> = others.iter().map(|gpu| gpu.name.as_str()).collect();
         let why = (!others.is_empty())
             .then(|| format!("the name is also that of {}; say which with --gpu", others.join(", ")));
         return Some((first, why));
@@ -76,12 +82,6 @@ fn gpu_model<'c>(
     };
     let found = catalogue.gpu(name).ok()?;
     Some((found, Some(format!("{says} fits it, and perhaps others; say which with --gpu"))))
-}
-
-/// The first GPU, and the names of the others.
-fn first_of(found: Vec<&Gpu>) -> Option<(&Gpu, Vec<&str>)> {
-    let (first, others) = found.split_first()?;
-    Some((first, others.iter().map(|gpu| gpu.name.as_str()).collect()))
 }
 
 /// AMD's tools count compute units as `sm`.
