@@ -18,6 +18,13 @@ pub fn weighed(findings: Vec<Finding>, chart: &Chart<'_>) -> Vec<Finding> {
     if kept.iter().any(|finding| finding.cause.nature != Nature::Misreading && !is_unexplained(finding)) {
         kept.retain(|finding| !is_unexplained(finding));
     }
+    // Where something is wrong, a guess at what was misread only stands in the way: what is sure stays.
+    let is_guess = |finding: &Finding| {
+        finding.cause.nature == Nature::Misreading && finding.confidence < Confidence::Certain
+    };
+    if kept.iter().any(|finding| finding.severity > Severity::Note) {
+        kept.retain(|finding| !is_guess(finding));
+    }
     kept.sort_by(order);
     kept
 }
@@ -57,10 +64,12 @@ fn measured(mut finding: Finding, chart: &Chart<'_>) -> Finding {
 /// Severity, then cost by how sure it is, then the code, so that the order is always the same.
 fn order(a: &Finding, b: &Finding) -> Ordering {
     let weight = |finding: &Finding| {
-        // Backed by figures of this very input, while other notes are of causes that cost nothing here. Their codes are
-        // in the order in which they tell.
-        if finding.cause.nature == Nature::Misreading {
-            return 1.0;
+        // What figures of this very input show to be read wrongly tells most, and a guess at it least. Their codes are in
+        // the order in which they tell.
+        match (finding.cause.nature, finding.confidence) {
+            (Nature::Misreading, Confidence::Certain) => return 1.0,
+            (Nature::Misreading, Confidence::Likely | Confidence::Possible) => return 0.001,
+            (Nature::Fault | Nature::Limit, _) => {}
         }
         let sure = match finding.confidence {
             Confidence::Certain => 1.0,

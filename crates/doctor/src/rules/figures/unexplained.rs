@@ -26,6 +26,8 @@ pub const UNEXPLAINED: Cause = Cause {
 const LARGE: Bytes = Bytes::new(16 << 20);
 /// Below this share of what a ring would reach it is no matter of taste of the model.
 const FAR: f64 = 0.4;
+/// Above this share of it, models err as much.
+const LITTLE: f64 = 0.8;
 
 /// The rule; what it finds yields to what any other finds (see `weigh`).
 #[derive(Debug)]
@@ -42,10 +44,10 @@ impl Rule for Unexplained {
                 .points
                 .last()
                 .filter(|last| last.verdict == Verdict::Low && last.bytes >= LARGE)?;
-            Some((run, comparison, last))
+            (!is_series(chart, comparison)).then_some((run, comparison, last))
         });
         let lowest = low.min_by(|a, b| a.2.ratio.total_cmp(&b.2.ratio));
-        lowest.map(|(run, comparison, last)| finding(chart, run, comparison, last)).into_iter().collect()
+        lowest.and_then(|(run, comparison, last)| finding(chart, run, comparison, last)).into_iter().collect()
     }
 }
 
@@ -69,15 +71,14 @@ fn is_series(chart: &Chart<'_>, comparison: &Comparison) -> bool {
     last.any(|last| last.verdict != Verdict::Low)
 }
 
-fn finding(chart: &Chart<'_>, run: &Run<'_>, comparison: &Comparison, last: &Point) -> Finding {
+fn finding(chart: &Chart<'_>, run: &Run<'_>, comparison: &Comparison, last: &Point) -> Option<Finding> {
     let has_nics = chart.machine().is_some_and(|machine| !machine.nics.is_empty());
     let is_described = run.assumed.is_none() && (comparison.prediction.nodes == 1 || has_nics);
     let share = share(chart, run, last);
-    let severity = if is_described && share < FAR && !is_series(chart, comparison) {
-        Severity::Warning
-    } else {
-        Severity::Note
-    };
+    if share > LITTLE {
+        return None;
+    }
+    let severity = if is_described && share < FAR { Severity::Warning } else { Severity::Note };
     let of =
         format!("busbw of {} over {} GPUs at {}", comparison.collective.name(), comparison.ranks, last.bytes);
     let assumed = run.assumed.as_ref().map_or(String::new(), |machine| format!(" of {machine}"));
@@ -102,5 +103,5 @@ fn finding(chart: &Chart<'_>, run: &Run<'_>, comparison: &Comparison, last: &Poi
     } else {
         looks.join("; ")
     };
-    found.settle(settle)
+    Some(found.settle(settle))
 }
