@@ -26,6 +26,11 @@ pub const RULES: &[&dyn Rule] = &[
     &inside::Acs,
     &inside::Peers,
     &inside::NvLink,
+    &inside::Fabric,
+    &inside::Pcie,
+    &inside::Signal,
+    &inside::Guest,
+    &inside::Faults,
     // Between machines.
     &net::Gdr,
     &net::Bonds,

@@ -1,10 +1,20 @@
 //! What is inside one machine: PCIe, NVLink, peers' access, memory, what a virtual machine hides.
 
 mod acs;
+mod fabric;
+mod faults;
+mod guest;
 mod nvlink;
+mod pcie;
 mod peers;
+mod signal;
 mod switch_pattern;
 
 pub(super) use acs::Acs;
+pub(super) use fabric::Fabric;
+pub(super) use faults::Faults;
+pub(super) use guest::Guest;
 pub(super) use nvlink::NvLink;
+pub(super) use pcie::Pcie;
 pub(super) use peers::Peers;
+pub(super) use signal::Signal;
