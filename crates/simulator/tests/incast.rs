@@ -147,7 +147,7 @@ fn models_are_found_by_name_and_their_constants_are_asked_for() {
     let mut names: Vec<&str> = NETWORK_MODELS.iter().map(|model| model.name()).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), 11);
+    assert_eq!(names.len(), 12);
     assert!(names.iter().all(|name| network_model(name).is_some_and(|model| !model.title().is_empty())));
     let page = include_str!("../../../docs/models/networks.md");
     assert!(names.iter().all(|name| page.contains(&format!("| `{name}` |"))), "each has its row");
