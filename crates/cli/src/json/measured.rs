@@ -28,6 +28,9 @@ struct TableJson {
     bands: Vec<BandJson>,
     most_busbw_bytes_per_s: u64,
     causes: Vec<CauseJson>,
+    shape: Option<ShapeJson>,
+    /// Where the machine follows from the ranks alone.
+    assumed_machine: Option<String>,
     left_out: usize,
 }
 
@@ -63,6 +66,14 @@ struct CauseJson {
     as_if: &'static str,
     look_at: &'static str,
     busbw_bytes_per_s: u64,
+    explains: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShapeJson {
+    shape: &'static str,
+    text: String,
+    look_at: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,7 +95,7 @@ pub fn document(compared: &Compared, diagnostics: &[Diagnostic]) -> MeasuredJson
     }
 }
 
-fn table(Table { place, comparison, .. }: &Table) -> TableJson {
+fn table(Table { place, comparison, machine, .. }: &Table) -> TableJson {
     TableJson {
         collective: comparison.collective.name(),
         ranks: comparison.ranks,
@@ -94,6 +105,12 @@ fn table(Table { place, comparison, .. }: &Table) -> TableJson {
         bands: comparison.bands.iter().map(band).collect(),
         most_busbw_bytes_per_s: comparison.most.get(),
         causes: comparison.causes.iter().map(cause).collect(),
+        shape: comparison.shape.as_ref().map(|shape| ShapeJson {
+            shape: shape.name(),
+            text: shape.text(),
+            look_at: shape.look(),
+        }),
+        assumed_machine: machine.clone(),
         left_out: comparison.left_out,
     }
 }
@@ -129,7 +146,8 @@ fn band(band: &Band) -> BandJson {
 }
 
 fn cause(cause: &Cause) -> CauseJson {
-    CauseJson { as_if: cause.text, look_at: cause.look, busbw_bytes_per_s: cause.busbw.get() }
+    let explains = cause.explains.iter().map(|kind| kind.name()).collect();
+    CauseJson { as_if: cause.text, look_at: cause.look, busbw_bytes_per_s: cause.busbw.get(), explains }
 }
 
 fn pairs(pairs: &Pairs) -> PairsJson {

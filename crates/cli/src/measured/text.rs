@@ -18,13 +18,14 @@ const PAIRS_LOW: f64 = 0.85;
 pub fn text(compared: &Compared, described: &str) -> String {
     let mut sections: Vec<String> = Vec::new();
     for Measured { place, comparison, machine, .. } in &compared.tables {
+        let is_assumed = &machine.is_some();
         let machine = machine.as_deref().unwrap_or(described);
         let Comparison { collective, ranks, .. } = comparison;
         let title = format!("{} over {ranks} GPUs", collective.name());
         let from = faint(format_args!("measured: {}, line {}", place.file, comparison.line));
         sections.push(format!("{}: {machine}\n  {from}\n", heading(title)));
         sections.push(rows(comparison));
-        sections.push(verdicts(comparison));
+        sections.push(verdicts(comparison, *is_assumed));
     }
     if !compared.pairs.is_empty() {
         sections.push(pairs(&compared.pairs));
@@ -103,7 +104,7 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-fn verdicts(comparison: &Comparison) -> String {
+fn verdicts(comparison: &Comparison, is_assumed: bool) -> String {
     let mut table = Table::default();
     for band in &comparison.bands {
         let verdict = Cell::new(band.verdict.of_rate()).tone(tone(band.verdict));
@@ -129,13 +130,26 @@ fn verdicts(comparison: &Comparison) -> String {
             best.busbw, best.bytes, bound.busbw, bound.limit
         );
     }
+    if let Some(shape) = &comparison.shape {
+        let _ =
+            writeln!(text, "  {}\n      {}", shape.text(), faint(format_args!("look at {}", shape.look())));
+    }
     for cause in &comparison.causes {
+        let of: Vec<&str> = cause.explains.iter().map(|kind| sizes(*kind)).collect();
         let _ = writeln!(
             text,
-            "  It is as if {}: {} at the largest size\n      {}",
+            "  It is as if {}: {} at the largest size; that explains {}\n      {}",
             cause.text,
             cause.busbw,
+            of.join(" and "),
             faint(format_args!("look at {}", cause.look))
+        );
+    }
+    if is_assumed {
+        let _ = writeln!(
+            text,
+            "  The machine is a guess from the ranks: a usual server with these GPUs. Another one has other links\n      {}",
+            faint("give it too: `weft predict topo.txt --measured run.txt`")
         );
     }
     if comparison.left_out > 0 {

@@ -1,12 +1,14 @@
 //! What would explain a low bandwidth: the same machine with one thing wrong, predicted again.
 
-use weft_base::Rate;
+use weft_base::{Bytes, Rate, Span};
 use weft_catalogue::{Catalogue, LinkFamily};
 use weft_topology::{Health, Link, NcclPath, NodeId, NodeKind, Overlay, Topology};
 
 use super::measured::Point;
 use super::verdict::Verdict;
-use crate::{Algorithm, PeerAccess, PredictError, Request, predict};
+use crate::nccl::constants::Constants;
+use crate::validate::Kind;
+use crate::{Algorithm, PeerAccess, PredictError, Prediction, Request, Row, predict};
 
 /// What is as slow as the measurement is told up to this distance.
 const NEAR: f64 = 0.2;
@@ -20,38 +22,131 @@ pub struct Cause {
     pub text: &'static str,
     /// What shows whether it is so.
     pub look: &'static str,
-    /// What would then be expected at the largest size.
+    /// What would then be expected at the largest size that is low.
     pub busbw: Rate,
+    /// Which of the bands that are low it explains.
+    pub explains: Vec<Kind>,
 }
 
-/// The causes that come near the largest size that is low.
+/// A cause, and how well it fits: low bands that it explains, bands that speak against it, and how far it is from what
+/// was measured.
+struct Fit {
+    cause: Cause,
+    against: usize,
+    distance: f64,
+}
+
+/// The causes that come near what was measured, band by band: those first that explain the most.
 pub(super) fn of(
     points: &[Point],
     topology: &Topology,
     catalogue: &Catalogue,
     request: &Request,
 ) -> Result<Vec<Cause>, PredictError> {
-    let Some(point) = points.last().filter(|point| point.verdict == Verdict::Low) else {
+    let mut found: Vec<Fit> = Vec::new();
+    if points.iter().all(|point| point.verdict != Verdict::Low) {
         return Ok(Vec::new());
-    };
-    let request = Request { sizes: vec![point.bytes], ..request.clone() };
-    let distance = |rate: Rate| libm::log(rate.as_gigabytes() / point.busbw.as_gigabytes()).abs();
-    let mut found: Vec<(f64, Cause)> = Vec::new();
-    for Doubt { text, look, topology, request } in doubts(topology, &request) {
-        let predicted = match predict(&topology, catalogue, &request) {
-            Ok(prediction) => prediction.rows.first().map(|row| row.busbw),
+    }
+    let sizes: Vec<Bytes> = points.iter().map(|point| point.bytes).collect();
+    let request = Request { sizes, ..request.clone() };
+    for doubt in doubts(topology, &request) {
+        let prediction = match predict(&doubt.topology, catalogue, &doubt.request) {
+            Ok(prediction) => prediction,
             // With that wrong nothing could run: no explanation of a slow run.
-            Err(PredictError::NoPath { .. }) => None,
+            Err(PredictError::NoPath { .. }) => continue,
             Err(error) => return Err(error),
         };
-        let Some(busbw) = predicted.filter(|busbw| *busbw > Rate::ZERO) else { continue };
-        let is_other = busbw.as_gigabytes() < 0.95 * point.expected.busbw.as_gigabytes();
-        if is_other && distance(busbw) <= NEAR {
-            found.push((distance(busbw), Cause { text, look, busbw }));
+        let slowest_us = slowest_us(&doubt, &prediction, catalogue)?;
+        found.extend(fit(&doubt, points, &prediction.rows, &slowest_us));
+    }
+    found.sort_by(|a, b| {
+        let explained = b.cause.explains.len().cmp(&a.cause.explains.len());
+        a.against.cmp(&b.against).then(explained).then(a.distance.total_cmp(&b.distance))
+    });
+    Ok(found.into_iter().take(TOLD_MAX).map(|fit| fit.cause).collect())
+}
+
+/// How far a time is from those between two others, as a logarithm.
+fn distance(measured_us: f64, (quick_us, slow_us): (f64, f64)) -> f64 {
+    if measured_us < quick_us {
+        libm::log(quick_us / measured_us)
+    } else {
+        libm::log(measured_us / slow_us).max(0.0)
+    }
+}
+
+fn fit(doubt: &Doubt, points: &[Point], rows: &[Row], slowest_us: &[f64]) -> Option<Fit> {
+    let us = |span: Span| span.as_seconds() * 1e6;
+    let pairs: Vec<(&Point, &Row, f64)> =
+        points.iter().zip(rows).zip(slowest_us).map(|((point, row), slow)| (point, row, *slow)).collect();
+    let mut fit = Fit {
+        cause: Cause { text: doubt.text, look: doubt.look, busbw: Rate::ZERO, explains: Vec::new() },
+        against: 0,
+        distance: f64::MAX,
+    };
+    for kind in [Kind::Latency, Kind::Between, Kind::Bandwidth] {
+        let own: Vec<_> = pairs.iter().filter(|(point, ..)| Kind::of(Some(point.bytes)) == kind).collect();
+        let is_most = |count: usize| 2 * count > own.len();
+        let low: Vec<_> = own.iter().filter(|(point, ..)| point.verdict == Verdict::Low).collect();
+        // What a band that is as expected would not be if it were so.
+        let slower = own.iter().filter(|(point, row, _)| us(point.time) < us(row.low));
+        fit.against += usize::from(is_most(slower.count()));
+        let Some((largest, row, slow_us)) =
+            low.last().filter(|_| is_most(low.len()) || kind == Kind::Bandwidth)
+        else {
+            continue;
+        };
+        let near = low.iter().filter(|(point, row, slow_us)| {
+            // Of large messages bandwidths are sure; small ones vary as hosts do.
+            let range = match kind {
+                Kind::Bandwidth => (us(row.time), slow_us.max(us(row.time))),
+                Kind::Latency | Kind::Between => (us(row.low), slow_us.max(us(row.high))),
+            };
+            let is_other = slow_us.max(us(row.time)) > us(point.expected.time) / 0.95;
+            is_other && distance(us(point.time), range) <= NEAR
+        });
+        if 2 * near.count() > low.len() {
+            fit.cause.explains.push(kind);
+            let far = distance(us(largest.time), (us(row.time), slow_us.max(us(row.time))));
+            // What may be anything between two rates says less than what is one.
+            fit.distance = far + if *slow_us > us(row.time) { NEAR / 2.0 } else { 0.0 };
+            fit.cause.busbw = rate_between(largest, row, *slow_us);
         }
     }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Ok(found.into_iter().take(TOLD_MAX).map(|(_, cause)| cause).collect())
+    (!fit.cause.explains.is_empty()).then_some(fit)
+}
+
+/// What would be expected of a size, the nearest to what was measured where it may be anything between two rates.
+fn rate_between(point: &Point, row: &Row, slow_us: f64) -> Rate {
+    let (measured_us, quick_us) = (point.time.as_seconds() * 1e6, row.time.as_seconds() * 1e6);
+    let time_us = measured_us.clamp(quick_us, slow_us.max(quick_us));
+    Rate::from_gigabytes(row.busbw.as_gigabytes() * quick_us / time_us)
+}
+
+/// What each size takes at most if it is so; the expected time where that is sure.
+fn slowest_us(
+    doubt: &Doubt,
+    prediction: &Prediction,
+    catalogue: &Catalogue,
+) -> Result<Vec<f64>, PredictError> {
+    let us = |row: &Row| row.time.as_seconds() * 1e6;
+    if !doubt.by_sockets || prediction.nodes < 2 {
+        return Ok(prediction.rows.iter().map(us).collect());
+    }
+    // The processor's cores move all bytes: sockets of a host were measured to reach no more than this.
+    let least = Constants::of(catalogue, "network-models")?.only("tcp-host-least-gigabytes", "constant")?;
+    let gpu = doubt.topology.of_kind(NodeKind::Gpu).next();
+    let host = gpu.and_then(|gpu| doubt.topology.node(gpu).host);
+    let nics = doubt.topology.of_kind(NodeKind::Nic).filter(|nic| doubt.topology.node(*nic).host == host);
+    let is_cable = |link: &Link| doubt.topology.family(link) == LinkFamily::Network;
+    let cables = nics.flat_map(|nic| doubt.topology.links_from(nic).map(|(_, link)| *link)).filter(is_cable);
+    let carried: Rate = cables.map(|link| link.capacity).sum();
+    if carried == Rate::ZERO {
+        return Ok(prediction.rows.iter().map(us).collect());
+    }
+    let bound = prediction.bound.busbw.as_gigabytes() * least / carried.as_gigabytes();
+    let busy = |row: &Row| us(row) * row.busbw.as_gigabytes() / bound;
+    Ok(prediction.rows.iter().map(|row| us(row).max(busy(row))).collect())
 }
 
 /// The machine or the request with one thing wrong.
@@ -60,6 +155,8 @@ struct Doubt {
     look: &'static str,
     topology: Topology,
     request: Request,
+    /// Whether cores move what passes between hosts, so that it may be much slower.
+    by_sockets: bool,
 }
 
 fn doubts(topology: &Topology, request: &Request) -> Vec<Doubt> {
@@ -67,7 +164,8 @@ fn doubts(topology: &Topology, request: &Request) -> Vec<Doubt> {
     let mut asked = |text, look, change: &dyn Fn(&mut Request)| {
         let mut request = request.clone();
         change(&mut request);
-        doubts.push(Doubt { text, look, topology: topology.clone(), request });
+        let by_sockets = request.settings.sockets_only;
+        doubts.push(Doubt { text, look, topology: topology.clone(), request, by_sockets });
     };
     let gpus: Vec<NodeId> = request.gpus.clone().unwrap_or_else(|| topology.of_kind(NodeKind::Gpu).collect());
     let refused: Vec<(NodeId, NodeId)> =
@@ -97,13 +195,20 @@ fn doubts(topology: &Topology, request: &Request) -> Vec<Doubt> {
     );
     for (text, look, family, share) in DEGRADED {
         let overlay = degraded(topology, *family, *share);
-        doubts.push(Doubt { text, look, topology: overlay.applied(topology), request: request.clone() });
+        doubts.push(Doubt {
+            text,
+            look,
+            topology: overlay.applied(topology),
+            request: request.clone(),
+            by_sockets: false,
+        });
     }
     doubts.extend(without_fabric(topology).map(|topology| Doubt {
         text: "NVLink were not used at all",
         look: "`nvidia-smi nvlink -s`, the fabric manager, NCCL_P2P_DISABLE",
         topology,
         request: request.clone(),
+        by_sockets: false,
     }));
     doubts
 }

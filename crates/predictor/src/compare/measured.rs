@@ -7,6 +7,7 @@ use weft_formats::{Benchmark, BenchmarkRow};
 use weft_topology::Topology;
 
 use super::causes::{self, Cause};
+use super::shape::{self, Shape};
 use super::verdict::{Expectation, Verdict};
 use crate::validate::Kind;
 use crate::{PredictError, Prediction, Request, Row, predict};
@@ -65,8 +66,10 @@ pub struct Comparison {
     /// What no run can exceed, whatever its algorithm and its way: the bound of the prediction, or the limit of all
     /// links together where that is higher.
     pub most: Rate,
-    /// What would explain a low bandwidth at the largest size, the nearest first.
+    /// What would explain the sizes that are low, those first that explain the most.
     pub causes: Vec<Cause>,
+    /// What stands out over all sizes.
+    pub shape: Option<Shape>,
     /// Rows without a size or a time.
     pub left_out: usize,
 }
@@ -103,8 +106,9 @@ pub fn compare(
     points.sort_by_key(|point| point.bytes);
     let bands = bands(&points, bus_factor);
     let causes = causes::of(&points, topology, catalogue, &request)?;
+    let shape = shape::of(&points);
     let (collective, ranks, line) = (request.collective, prediction.ranks, benchmark.line);
-    Ok(Comparison { collective, ranks, line, points, bands, prediction, most, causes, left_out })
+    Ok(Comparison { collective, ranks, line, points, bands, prediction, most, causes, shape, left_out })
 }
 
 /// The time of one operation, from the bandwidth where only that is given.

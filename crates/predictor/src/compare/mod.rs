@@ -5,6 +5,7 @@ mod changes;
 mod measured;
 mod plot;
 mod ranks;
+mod shape;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -18,5 +19,6 @@ pub use changes::{
 pub use measured::{Band, Comparison, Point, compare};
 pub use plot::plot;
 pub use ranks::{RanksError, Seats, launch, machine_of_ranks, seats};
+pub use shape::Shape;
 pub use tables::{Asked, Compared, Pairs, Table, tables};
 pub use verdict::{Expectation, Verdict};

@@ -6,7 +6,8 @@ use weft_collective::Collective;
 use weft_formats::{Benchmark, BenchmarkRank, BenchmarkRow};
 use weft_topology::{Topology, build};
 
-use super::{Comparison, RanksError, Seats, Verdict, compare, launch, machine_of_ranks, plot, seats};
+use super::{Comparison, RanksError, Seats, Shape, Verdict, compare, launch, machine_of_ranks, plot, seats};
+use crate::validate::Kind;
 use crate::{Launch, Request, predict};
 
 fn dgx() -> Topology {
@@ -63,6 +64,75 @@ fn slow_large_messages_are_low_and_what_would_explain_them_is_told() {
         "{:?}",
         staged.causes
     );
+}
+
+/// What stands out is told where it begins and ends: a cliff, a dip, and a start that is late by as much for all.
+#[test]
+fn shapes_over_all_sizes_are_told() {
+    let at = |power: u32| Bytes::new(1 << power);
+    let cliff = compared(&run(|bytes| if bytes >= at(27) { 3.0 } else { 1.0 }));
+    assert!(
+        matches!(cliff.shape, Some(Shape::Cliff { at: from, ratios }) if from == at(27) && ratios.1 < 0.4),
+        "{:?}",
+        cliff.shape
+    );
+    let dip = compared(&run(|bytes| if bytes >= at(20) && bytes <= at(24) { 6.0 } else { 1.0 }));
+    assert!(
+        matches!(dip.shape, Some(Shape::Dip { from, to, .. }) if (from, to) == (at(20), at(24))),
+        "{:?}",
+        dip.shape
+    );
+    // 200 us more for each operation are nothing at a gigabyte.
+    let expected = compared(&run(|_| 1.0));
+    let time_us = |bytes: Bytes| {
+        let point = expected.points.iter().find(|point| point.bytes == bytes).unwrap();
+        point.expected.time.as_seconds() * 1e6
+    };
+    let late = compared(&run(|bytes| 1.0 + 200.0 / time_us(bytes)));
+    let Some(Shape::LateStart { added, .. }) = late.shape else { panic!("{:?}", late.shape) };
+    assert!((added.as_seconds() * 1e6 / 200.0 - 1.0).abs() < 0.01, "{added}");
+    assert_eq!(expected.shape, None);
+    for shape in [cliff.shape, dip.shape, late.shape].into_iter().flatten() {
+        assert!(!shape.look().is_empty() && !shape.name().is_empty() && shape.text().contains("expected"));
+    }
+}
+
+/// Two hosts of four GH200 over Slingshot whose plugin is missing, so that sockets are used (CSCS, documentation of
+/// NCCL): 53 us at 8 B, 1.5 ms at 1 MiB and 43 ms at 128 MiB, where the fabric takes 18 us, 90 us and 1.9 ms.
+#[test]
+fn sockets_in_place_of_a_fabric_are_told() {
+    let catalogue = Catalogue::embedded();
+    let text = "2 x 4 gh200-96gb @ mesh(6) + 4 hpe-cassini @ rail-optimized";
+    let machine = weft_topology::oneliner::parse(text, catalogue).unwrap();
+    let topology = build(&machine, catalogue).unwrap().topology;
+    let times_us = [
+        (8, 53.0),
+        (64, 51.0),
+        (1 << 10, 59.0),
+        (8 << 10, 58.5),
+        (64 << 10, 325.0),
+        (256 << 10, 942.0),
+        (1 << 20, 1502.0),
+        (4 << 20, 1443.0),
+        (16 << 20, 5037.0),
+        (64 << 20, 21_253.0),
+        (128 << 20, 43_293.0),
+    ];
+    let row = |(bytes, time_us): &(u64, f64)| BenchmarkRow {
+        bytes: Bytes::new(*bytes),
+        time: Some(Span::from_microseconds(*time_us)),
+        line: 1,
+        ..BenchmarkRow::default()
+    };
+    let rows = times_us.iter().map(row).collect();
+    let benchmark = Benchmark { rows, rank_count: Some(8), line: 1, ..Benchmark::default() };
+    let mut request = Request::new(Collective::AllReduce);
+    request.launch = Some(Launch::ProcessPerGpu);
+    let comparison = compare(&benchmark, &topology, catalogue, &request).unwrap();
+    assert_eq!(verdicts(&comparison)[1..], [Verdict::Low; 2]);
+    let first = comparison.causes.first().map(|cause| cause.text);
+    assert!(first.is_some_and(|text| text.contains("TCP sockets")), "{:?}", comparison.causes);
+    assert!(comparison.causes[0].explains.contains(&Kind::Bandwidth), "{:?}", comparison.causes);
 }
 
 /// 300 GB/s leave each GPU: times of an eighth, as of bits read for bytes, are beyond any wire.
