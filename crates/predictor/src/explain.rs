@@ -15,7 +15,8 @@ use crate::time::{Expected, Time};
 pub(crate) fn narrowest(topology: &Topology, cluster: &Cluster) -> Option<(String, f64)> {
     let system = &cluster.system;
     let within = within(topology, system, &cluster.graphs.ring.order);
-    let (Some(first), nics) = (system.nics.first(), system.nics.len()) else { return within };
+    let Some(first) = system.nics.first() else { return within };
+    let nics: usize = system.nics.iter().map(|nic| 1 + nic.others.len()).sum();
     let ring = &cluster.graphs.ring;
     let ways = system.nics.iter().filter_map(|nic| nic.out[nic.local].as_ref());
     let rate: f64 = ways.map(|path| path.rate).sum();

@@ -306,3 +306,31 @@ fn what_no_measurement_was_compared_with_is_said() {
     assert!(!codes("4 x dgx-h100 @ rail-optimized(leaf 64x400G)").contains(&outside));
     assert!(!codes("dgx-b200").contains(&outside));
 }
+
+/// p5 has four EFAs of 100 Gb/s beside each GPU, which the plugin of AWS gives NCCL as one NIC: two nodes then reduce in
+/// switches and reach what two DGX H100 reach. AWS's guide of NCCL tests has 466 and 479 GB/s at 4 and 8 GiB.
+#[test]
+fn adapters_of_one_gpu_are_one_nic_where_the_plugin_makes_them_one() {
+    let row = at("2 x aws-p5 @ rail-optimized", Collective::AllReduce, GIB_8);
+    assert_eq!(row.algorithm, Algorithm::NvlsTree);
+    assert!((row.busbw.as_gigabytes() / 479.3 - 1.0).abs() < 0.06, "{}", row.busbw);
+    let text = search_text("2 x aws-p5 @ rail-optimized", Collective::AllReduce);
+    assert!(text.starts_with("the channel search fits 8 channels"), "{text}");
+    // Four of them for eight GPUs stay four.
+    let few = prediction("2 x aws-p4de @ rail-optimized", Collective::AllReduce).bound;
+    assert!(few.limit.starts_with("4 x "), "{}", few.limit);
+}
+
+/// Without peer access all hops of a ring pass the host's memory. Eight cards below one switch then share its uplink,
+/// 24 GB/s by NCCL's count: 3 GB/s each (nccl#1086: the traffic crosses the one uplink twice). On ports of their own a
+/// card reads no more than 0.61 of 24 GB/s, whatever else there is.
+#[test]
+fn hops_through_host_memory_share_uplinks() {
+    let busbw = |text: &str| at(text, Collective::AllGather, GIB_8).busbw.as_gigabytes();
+    let one = busbw("1 epyc-milan + 8 rtx-4090 @ pcie-switch(1)");
+    assert!((one - 3.0).abs() < 0.05, "{one}");
+    let two = busbw("1 epyc-milan + 8 rtx-4090 @ pcie-switch(2)");
+    assert!((two - 6.0).abs() < 0.1, "{two}");
+    let alone = busbw("2 rtx-4090");
+    assert!((alone - 0.61 * 24.0).abs() < 0.3, "{alone}");
+}

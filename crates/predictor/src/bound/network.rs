@@ -57,7 +57,10 @@ pub(super) fn bound(scope: &Scope<'_>, cluster: &Cluster) -> Bound {
 fn carried(scope: &Scope<'_>, end: &NicEnd) -> Rate {
     let nominal = Rate::from_gigabytes(end.rate);
     let Some(nic) = end.node else { return nominal };
-    let of = |family: LinkFamily| -> Rate { links(scope, nic, family).map(|link| link.capacity).sum() };
+    let nics = || std::iter::once(nic).chain(end.others.iter().copied());
+    let of = |family: LinkFamily| -> Rate {
+        nics().flat_map(|nic| links(scope, nic, family)).map(|link| link.capacity).sum()
+    };
     let (cables, port) = (of(LinkFamily::Network), of(LinkFamily::Pcie));
     let wire = if cables == Rate::ZERO { nominal } else { cables };
     if port == Rate::ZERO { wire } else { wire.min(port) }
@@ -74,5 +77,6 @@ fn describe<'s>(scope: &'s Scope<'_>, nics: &[NicEnd]) -> (String, Vec<Cite<'s>>
     let cable = first.node.and_then(|nic| links(scope, nic, LinkFamily::Network).next());
     let kind = cable.map(|link| scope.topology.kind(link.kind));
     let cites = kind.and_then(|kind| rate_source(scope.catalogue, &kind.name)).into_iter().collect();
-    (format!("{} x {}", nics.len(), first.title), cites)
+    let count: usize = nics.iter().map(|end| 1 + end.others.len()).sum();
+    (format!("{count} x {}", first.title), cites)
 }

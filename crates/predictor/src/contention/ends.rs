@@ -6,8 +6,9 @@ use weft_topology::{LinkFamily, NodeId, NodeKind, SubnetHost, Topology};
 
 use super::Fabric;
 use crate::nccl::cluster::{self, Cluster};
+use crate::nccl::nics::NicEnd;
 
-/// For each node its NICs in `network`, in the order of those that the library uses; `None` where there is at most one
+/// For each node the NICs that the library sees as one, in `network`, in the order of those that the library uses; `None` where there is at most one
 /// switch, where no NIC is cabled, or where nodes have other NICs than the first one.
 pub(super) fn nics(
     network: &Topology,
@@ -15,7 +16,7 @@ pub(super) fn nics(
     cluster: &Cluster,
     gpus: &[NodeId],
     fabric: Option<&Fabric>,
-) -> Option<Vec<Vec<NodeId>>> {
+) -> Option<Vec<Vec<Vec<NodeId>>>> {
     network.of_kind(NodeKind::NetworkSwitch).nth(1)?;
     let mut by_host: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
     for nic in network.of_kind(NodeKind::Nic) {
@@ -38,13 +39,13 @@ pub(super) fn nics(
     of_nodes(machine, cluster, gpus, of_hosts)
 }
 
-/// For each node its adapters in the subnet.
+/// The same as adapters of the subnet.
 pub(super) fn adapters(
     fabric: &Fabric,
     machine: &Topology,
     cluster: &Cluster,
     gpus: &[NodeId],
-) -> Option<Vec<Vec<u32>>> {
+) -> Option<Vec<Vec<Vec<u32>>>> {
     let hosts = fabric.subnet.hosts();
     let numbers = named(&hosts);
     let of_hosts = |wanted: &[u32]| -> Option<Vec<u32>> {
@@ -85,23 +86,25 @@ fn of_nodes<N: Copy>(
     cluster: &Cluster,
     gpus: &[NodeId],
     of_hosts: impl Fn(&[u32]) -> Option<Vec<N>>,
-) -> Option<Vec<Vec<N>>> {
+) -> Option<Vec<Vec<Vec<N>>>> {
     let hosts = |gpus: &[NodeId]| {
         let mut hosts: Vec<u32> = gpus.iter().filter_map(|gpu| machine.node(*gpu).host).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts
     };
-    let used: Option<Vec<NodeId>> = cluster.system.nics.iter().map(|nic| nic.node).collect();
     let own = hosts(&cluster.system.gpus);
     let all: Vec<NodeId> = cabled(machine, &own);
-    let places: Option<Vec<usize>> =
-        used?.iter().map(|nic| all.iter().position(|other| other == nic)).collect();
+    let place = |nic: &NodeId| all.iter().position(|other| other == nic);
+    let of_end =
+        |end: &NicEnd| std::iter::once(end.node?).chain(end.others.clone()).map(|nic| place(&nic)).collect();
+    let places: Option<Vec<Vec<usize>>> = cluster.system.nics.iter().map(of_end).collect();
     let places = places?;
     let nodes = cluster::nodes(machine, gpus);
     let pick = |gpus: &Vec<NodeId>| {
         let nics = of_hosts(&hosts(gpus))?;
-        places.iter().map(|place| nics.get(*place).copied()).collect()
+        let members = |places: &Vec<usize>| places.iter().map(|place| nics.get(*place).copied()).collect();
+        places.iter().map(members).collect()
     };
     nodes.iter().map(pick).collect()
 }

@@ -35,12 +35,12 @@ pub(crate) struct Between<'a> {
 
 #[derive(Debug, Clone)]
 enum Wires<'a> {
-    /// Those of the machine; for each node its NICs.
-    Own(&'a Topology, Vec<Vec<NodeId>>),
+    /// Those of the machine; for each node its NICs, those together that the library sees as one.
+    Own(&'a Topology, Vec<Vec<Vec<NodeId>>>),
     /// Those of a subnet, without tables.
-    Found(Fabric, Vec<Vec<NodeId>>),
+    Found(Fabric, Vec<Vec<Vec<NodeId>>>),
     /// Those of a subnet, with the tables of its switches; for each node its adapters.
-    Routed(Fabric, Vec<Vec<u32>>),
+    Routed(Fabric, Vec<Vec<Vec<u32>>>),
 }
 
 /// What a pattern loses.
@@ -95,7 +95,12 @@ impl<'a> Between<'a> {
         }
     }
 
-    fn chosen(&self, topology: &Topology, ends: &[Vec<NodeId>], patterns: &[Pattern]) -> Vec<Option<Crowd>> {
+    fn chosen(
+        &self,
+        topology: &Topology,
+        ends: &[Vec<Vec<NodeId>>],
+        patterns: &[Pattern],
+    ) -> Vec<Option<Crowd>> {
         let mut ways = ChosenWays::new(topology, self.choice);
         let crowd = |pattern: &Pattern| {
             let streams = at(&pattern.streams(), ends)?;
@@ -135,14 +140,23 @@ fn words(choice: Routing) -> &'static str {
     }
 }
 
-/// Streams between places as streams between NICs; `None` where a node has fewer.
-fn at<N: Copy>(streams: &[Vec<Hop<End>>], ends: &[Vec<N>]) -> Option<Vec<Vec<Hop<N>>>> {
-    let end = |(node, nic): End| ends.get(usize::try_from(node).ok()?)?.get(nic).copied();
-    let hop = |hop: &Hop<End>| {
-        let (from, to) = (end(hop.from)?, end(hop.to)?);
-        Some(Hop { from, to, channel: hop.channel, weight: hop.weight })
-    };
-    streams.iter().map(|hops| hops.iter().map(hop).collect()).collect()
+/// Streams between places as streams between NICs; `None` where a node has fewer. Of several NICs that are one each
+/// sends its part to its like.
+fn at<N: Copy>(streams: &[Vec<Hop<End>>], ends: &[Vec<Vec<N>>]) -> Option<Vec<Vec<Hop<N>>>> {
+    let end = |(node, nic): End| ends.get(usize::try_from(node).ok()?)?.get(nic);
+    let mut all = Vec::with_capacity(streams.len());
+    for hops in streams {
+        let mut laid = Vec::with_capacity(hops.len());
+        for hop in hops {
+            let (from, to) = (end(hop.from)?, end(hop.to)?);
+            #[expect(clippy::cast_precision_loss, reason = "a GPU has few NICs")]
+            let weight = hop.weight / from.len().max(1) as f64;
+            let pairs = from.iter().zip(to);
+            laid.extend(pairs.map(|(from, to)| Hop { from: *from, to: *to, channel: hop.channel, weight }));
+        }
+        all.push(laid);
+    }
+    Some(all)
 }
 
 impl Crowd {

@@ -1,5 +1,7 @@
 //! A node's NICs as NCCL sees them: rate, path type and way to each GPU, through a peer GPU or the CPU where needed.
 
+use std::collections::BTreeMap;
+
 use weft_catalogue::{Gpu, LinkFamily};
 use weft_topology::{NcclPath, NodeId, NodeKind, nccl_path};
 
@@ -47,6 +49,8 @@ impl Net {
 pub(crate) struct NicEnd {
     /// `None` for one that the input does not name and that is assumed.
     pub node: Option<NodeId>,
+    /// NICs that the network's plugin gives the library together with it, as one.
+    pub others: Vec<NodeId>,
     /// What the system calls it.
     pub name: String,
     /// What its cable is called, or that it is assumed.
@@ -69,6 +73,7 @@ pub(crate) struct NicEnd {
 /// Rate, network and node of the NICs that take part, in order.
 struct Port {
     node: Option<NodeId>,
+    others: Vec<NodeId>,
     name: String,
     title: String,
     rate: f64,
@@ -81,11 +86,11 @@ pub(crate) fn of(
     paths: &[Option<Path>],
     names: &[Option<String>],
 ) -> Result<Vec<NicEnd>, PredictError> {
-    let mut ports = ports(survey, names);
+    let mut ports = together(survey, ports(survey, names));
     if ports.is_empty() {
         let rate = survey.constants.only("link-rate", "network-default")?;
         let (name, title) = ("none".to_owned(), "NIC that is assumed".to_owned());
-        ports.push(Port { node: None, name, title, rate, net: Net::Tcp });
+        ports.push(Port { node: None, others: Vec::new(), name, title, rate, net: Net::Tcp });
     }
     let kinds: Vec<Vec<NcclPath>> = ports.iter().map(|port| raw_kinds(survey, port)).collect();
     let mut ends = Vec::with_capacity(ports.len());
@@ -157,9 +162,30 @@ fn ports(survey: &Survey<'_>, names: &[Option<String>]) -> Vec<Port> {
         let net = if survey.settings.sockets_only { Net::Tcp } else { Net::of_link(kind) };
         // NCCL reads the nominal rate in whole Gb/s.
         let (title, rate) = (title.clone(), libm::round(rate * 8.0) / 8.0);
-        ports.push(Port { node: Some(nic), name, title, rate, net });
+        ports.push(Port { node: Some(nic), others: Vec::new(), name, title, rate, net });
     }
     ports
+}
+
+/// Elastic Fabric Adapters as the library sees them: where there are more than GPUs, its plugin gives those beside the
+/// same GPU as one NIC of their sum (aws-ofi-nccl: `nccl_ofi_topo.c`, groups of NICs).
+fn together(survey: &Survey<'_>, ports: Vec<Port>) -> Vec<Port> {
+    let are_many = ports.len() > survey.gpus.len() && ports.iter().all(|port| port.net == Net::Efa);
+    if !are_many {
+        return ports;
+    }
+    let mut groups: Vec<(Vec<NcclPath>, Port)> = Vec::new();
+    for port in ports {
+        let kinds = raw_kinds(survey, &port);
+        match groups.iter_mut().find(|(known, _)| *known == kinds) {
+            Some((_, first)) => {
+                first.rate += port.rate;
+                first.others.extend(port.node);
+            }
+            None => groups.push((kinds, port)),
+        }
+    }
+    groups.into_iter().map(|(_, port)| port).collect()
 }
 
 fn end(
@@ -175,6 +201,7 @@ fn end(
     let received = survey.resource(Resource::Received(index), port.rate);
     let mut end = NicEnd {
         node: port.node,
+        others: port.others,
         name: port.name,
         title: port.title,
         model: port.node.and_then(|nic| survey.topology.model(nic)).map(str::to_owned),
@@ -187,8 +214,8 @@ fn end(
     };
     for gpu in 0..count {
         let gdr = has_gdr(survey, survey.gpus[gpu], port.net, kinds[gpu])?;
-        let (mut out, mut into) = direct(survey, port.node, survey.gpus[gpu], kinds[gpu], gdr)?;
-        if let Some(relayed) = relayed(survey, paths, &end, port.node, (gpu, local), kinds, out.as_ref())? {
+        let (mut out, mut into) = direct(survey, (end.node, &end.others), survey.gpus[gpu], kinds[gpu], gdr)?;
+        if let Some(relayed) = relayed(survey, paths, &end, (gpu, local), kinds, out.as_ref())? {
             out = Some(relayed);
         }
         for (path, resource) in [(&mut out, sent), (&mut into, received)] {
@@ -217,7 +244,7 @@ type BothWays = (Option<Path>, Option<Path>);
 /// The ways out and in between a GPU and a NIC; through host memory where there is no direct access.
 fn direct(
     survey: &mut Survey<'_>,
-    nic: Option<NodeId>,
+    (nic, others): (Option<NodeId>, &[NodeId]),
     gpu: NodeId,
     kind: NcclPath,
     gdr: bool,
@@ -226,11 +253,34 @@ fn direct(
     if !gdr {
         return Ok((survey.staged_path(gpu, nic, kind)?, survey.staged_path(nic, gpu, kind)?));
     }
-    let mut one = |from, to| -> Result<Option<Path>, PredictError> {
-        let overhead = survey.root_overhead(from, kind)?;
-        Ok(survey.walk(&[from, to], overhead)?.map(|(uses, rate)| Path { kind, uses, rate, staged: false }))
-    };
-    Ok((one(gpu, nic)?, one(nic, gpu)?))
+    let nics: Vec<NodeId> = std::iter::once(nic).chain(others.iter().copied()).collect();
+    let out: Vec<[NodeId; 2]> = nics.iter().map(|nic| [gpu, *nic]).collect();
+    let back: Vec<[NodeId; 2]> = nics.iter().map(|nic| [*nic, gpu]).collect();
+    Ok((beside(survey, &out, kind)?, beside(survey, &back, kind)?))
+}
+
+/// Ways of which each carries as much as the others.
+fn beside(
+    survey: &mut Survey<'_>,
+    ways: &[[NodeId; 2]],
+    kind: NcclPath,
+) -> Result<Option<Path>, PredictError> {
+    #[expect(clippy::cast_precision_loss, reason = "a GPU has few NICs")]
+    let share = 1.0 / ways.len() as f64;
+    let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
+    let (mut uses, mut rate) = (Vec::new(), f64::INFINITY);
+    for way in ways {
+        let overhead = survey.root_overhead(way[0], kind)?;
+        let Some((own, alone)) = survey.walk(way, overhead)? else { return Ok(None) };
+        rate = rate.min(alone / share);
+        for (index, weight) in own {
+            *weights.entry(index).or_default() += weight * share;
+            uses.push((index, weight * share));
+        }
+    }
+    let room = |(index, weight): (&usize, &f64)| survey.capacity[*index] / weight;
+    rate = weights.iter().map(room).fold(rate, f64::min);
+    Ok(Some(Path { kind, uses, rate, staged: false }))
 }
 
 /// The ways of a NIC that the input does not name: from and to the CPU's memory.
@@ -246,7 +296,6 @@ fn relayed(
     survey: &mut Survey<'_>,
     paths: &[Option<Path>],
     end: &NicEnd,
-    nic: Option<NodeId>,
     (gpu, local): (usize, usize),
     kinds: &[NcclPath],
     own: Option<&Path>,
@@ -254,12 +303,13 @@ fn relayed(
     let count = survey.gpus.len();
     let hosts = [gpu, local].map(|gpu| survey.topology.node(survey.gpus[gpu]).host);
     let usable = !survey.settings.without_pxn && gpu != local && end.net.has_rdma() && hosts[0] == hosts[1];
-    let Some(nic) = nic.filter(|_| usable && kinds[local] <= NcclPath::P2c) else { return Ok(None) };
+    let Some(nic) = end.node.filter(|_| usable && kinds[local] <= NcclPath::P2c) else { return Ok(None) };
     let Some(first) = paths[gpu * count + local].clone().filter(|path| path.kind <= NcclPath::Nvl) else {
         return Ok(None);
     };
     let gdr = has_gdr(survey, survey.gpus[local], end.net, kinds[local])?;
-    let (Some(second), _) = direct(survey, Some(nic), survey.gpus[local], kinds[local], gdr)? else {
+    let (Some(second), _) = direct(survey, (Some(nic), &end.others), survey.gpus[local], kinds[local], gdr)?
+    else {
         return Ok(None);
     };
     let wider = own.is_none_or(|own| second.rate > own.rate + 1e-9);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_catalogue::{Catalogue, Form};
+use weft_catalogue::{Catalogue, Form, LinkFamily};
 use weft_topology::{LinkId, NcclPath, NodeId, Topology};
 
 use super::constants::Constants;
@@ -84,6 +84,8 @@ pub(crate) struct System {
     pub total: f64,
     /// The least PCIe port among the GPUs; `None` where some GPU has none.
     pub pcie_port: Option<f64>,
+    /// Which of the shared things are half-links of PCIe.
+    is_pcie: Vec<bool>,
 }
 
 /// What a system is read from.
@@ -116,6 +118,19 @@ impl System {
             return self.paths().map(|path| path.rate).fold(0.0, f64::max);
         }
         out.map(|path| path.rate).fold(0.0, f64::max)
+    }
+
+    /// What the PCIe links of a ring leave to each of the hops on them, and how many hops those of the fullest are.
+    pub fn narrowest_pcie(&self, order: &[usize]) -> (f64, f64) {
+        let mut weights = vec![0.0; self.capacity.len()];
+        let hops = order.iter().zip(order.iter().cycle().skip(1));
+        for (index, weight) in hops.filter_map(|(from, to)| self.path(*from, *to)).flat_map(|path| &path.uses)
+        {
+            weights[*index] += weight;
+        }
+        let room = |index: usize| (self.capacity[index] / weights[index], weights[index]);
+        let used = (0..weights.len()).filter(|index| weights[*index] > 0.0 && self.is_pcie[*index]).map(room);
+        used.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0.0))
     }
 
     /// The best and the worst path type between two GPUs; the device itself where there is one GPU.
@@ -161,7 +176,12 @@ impl System {
         let mut resources: Vec<(usize, Resource)> =
             survey.index.into_iter().map(|(resource, index)| (index, resource)).collect();
         resources.sort_unstable();
-        let resources = resources.into_iter().map(|(_, resource)| resource).collect();
+        let resources: Vec<Resource> = resources.into_iter().map(|(_, resource)| resource).collect();
+        let is_pcie = |resource: &Resource| match resource {
+            Resource::Link(link) => topology.family(topology.link(*link)) == LinkFamily::Pcie,
+            Resource::OutOf(_) | Resource::Into(_) | Resource::Sent(_) | Resource::Received(_) => false,
+        };
+        let is_pcie = resources.iter().map(is_pcie).collect();
         Ok(Self {
             gpus: gpus.to_vec(),
             capability,
@@ -178,6 +198,7 @@ impl System {
             full_mesh,
             total,
             pcie_port,
+            is_pcie,
         })
     }
 }

@@ -272,7 +272,8 @@ fn keep_within(expected: &mut Expected<'_>, bus_factor: f64, bound: &Bound) {
     }
 }
 
-/// Through host memory a ring reaches a share of the PCIe ports, whatever NCCL counts for the sockets' link.
+/// Through host memory a ring reaches a share of the PCIe ports, whatever NCCL counts for the sockets' link: processors
+/// of a GPU that read the host's memory have only so many reads under way. Uplinks that several hops pass carry them all.
 fn staged<'c>(
     expected: &mut Expected<'c>,
     tuning: &Tuning<'c>,
@@ -281,11 +282,20 @@ fn staged<'c>(
 ) -> Result<(), PredictError> {
     let Some(port) = tuning.system.pcie_port else { return Ok(()) };
     let share = achieved.only("staged-share", "share")?;
-    expected.algbw = share * port / bus_factor;
-    let text = format!(
-        "data is copied through host memory (no peer access on this way): {share} of the {port:.1} GB/s that NCCL counts \
-         for a PCIe port was measured"
-    );
+    let of_ports = share * port;
+    let (of_uplinks, hops) = tuning.system.narrowest_pcie(&tuning.graphs.ring.order);
+    let text = if of_uplinks < of_ports {
+        format!(
+            "data is copied through host memory (no peer access on this way): {hops} hops of the ring share one PCIe link, \
+             which leaves {of_uplinks:.1} GB/s to each"
+        )
+    } else {
+        format!(
+            "data is copied through host memory (no peer access on this way): {share} of the {port:.1} GB/s that NCCL counts \
+             for a PCIe port was measured"
+        )
+    };
+    expected.algbw = of_ports.min(of_uplinks) / bus_factor;
     expected.reasons.push(Reason { text, cites: achieved.cite("staged-share").into_iter().collect() });
     Ok(())
 }
