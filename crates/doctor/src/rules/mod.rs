@@ -34,6 +34,12 @@ pub const RULES: &[&dyn Rule] = &[
     // Between machines.
     &net::Gdr,
     &net::Bonds,
+    &net::Sockets,
+    &net::Nics,
+    &net::Roce,
+    &net::Health,
+    &net::Routes,
+    &net::Rails,
     // How figures are read and tests are run.
     &figures::AboveWire,
     &figures::SeveralNodes,

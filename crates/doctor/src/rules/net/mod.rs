@@ -3,7 +3,22 @@
 mod bond;
 mod gdr;
 mod gdr_causes;
+mod health;
 mod lookup;
+mod nics;
+mod pairs;
+mod ports;
+mod rails;
+mod roce;
+mod roce_causes;
+mod routes;
+mod sockets;
 
 pub(super) use bond::Bonds;
 pub(super) use gdr::Gdr;
+pub(super) use health::Health;
+pub(super) use nics::Nics;
+pub(super) use rails::Rails;
+pub(super) use roce::Roce;
+pub(super) use routes::Routes;
+pub(super) use sockets::Sockets;
