@@ -38,6 +38,7 @@ pub const RULES: &[&dyn Rule] = &[
     &net::Nics,
     &net::Roce,
     &net::Health,
+    &net::Failover,
     &net::Routes,
     &net::Rails,
     // How figures are read and tests are run.

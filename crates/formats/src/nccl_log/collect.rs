@@ -36,6 +36,7 @@ const REMARKS: &[&str] = &[
     "use ring PXN",
     "speed change detected",
     "not supported",
+    "max attempts reached",
 ];
 
 /// What marks a statement on plugins.

@@ -221,3 +221,11 @@ fn gdr_facts_and_adapter_speeds_are_read() {
         log.gdr.iter().map(|it| (it.subject.as_str(), it.enabled, it.detail.as_deref())).collect();
     assert_eq!(facts, [("GPU 0 / HCA 0", false, Some("distance 8 > 5")), ("HCA 0 'mlx5_0'", true, None)]);
 }
+
+#[test]
+fn a_port_that_is_given_up_is_a_remark() {
+    let log = log(
+        "h:1:1 [0] NCCL INFO NET/IB: ncclIbPortRecoveryProgressAckSender: Recovery for device 1 failed due to max attempts reached (send comm=0x1)\n",
+    );
+    assert!(log.remarks[0].text.contains("max attempts reached"), "{:?}", log.remarks);
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weft_base::{Place, Severity};
 use weft_topology::SubnetFinding;
 
+use super::failover;
 use super::lookup::listed;
 use super::ports;
 use crate::cause::{Cause, Effect, Nature};
@@ -161,13 +162,16 @@ fn below_capability(chart: &Chart<'_>) -> Option<Finding> {
 /// `Got completion with error 12`, or the words of it.
 pub(super) fn retry_exceeded(chart: &Chart<'_>) -> Option<(String, Place)> {
     chart.logs().find_map(|(log, place)| {
-        let problem = log.problems.iter().find(|problem| problem.status == Some(12))?;
+        let problem = log
+            .problems
+            .iter()
+            .find(|problem| problem.status == Some(12) || problem.text.contains("RETRY_EXC"))?;
         Some((problem.text.clone(), at(place, problem.line)))
     })
 }
 
-/// Links that went down: how often, and where.
-pub(super) fn flaps(chart: &Chart<'_>) -> Option<(String, u64, Place)> {
+/// The link that went down most often, by the kernel's events: how often, and where.
+pub(super) fn downs(chart: &Chart<'_>) -> Option<(String, u64, Place)> {
     let mut downs: BTreeMap<String, (u64, Place)> = BTreeMap::new();
     for said in chart.events("link-down") {
         // `link is not ready` is said of each interface at boot.
@@ -176,9 +180,14 @@ pub(super) fn flaps(chart: &Chart<'_>) -> Option<(String, u64, Place)> {
         }
         downs.entry(said.record.subject.clone()).or_insert((0, said.place())).0 += 1;
     }
-    let event = downs.into_iter().filter(|(_, (count, _))| *count >= 2).max_by_key(|(_, (count, _))| *count);
-    if let Some((port, (count, place))) = event {
-        return Some((port, count, place));
+    let most = downs.into_iter().max_by_key(|(_, (count, _))| *count);
+    most.map(|(port, (count, place))| (port, count, place))
+}
+
+/// Links that go down again and again: how often, and where.
+pub(super) fn flaps(chart: &Chart<'_>) -> Option<(String, u64, Place)> {
+    if let Some(event) = downs(chart).filter(|(_, count, _)| *count >= 2) {
+        return Some(event);
     }
     let names = ["link-failure-count", "link-downed-counter", "link-downed", "link-down-events-phy"];
     let counted = chart.records("port").chain(chart.records("counter")).filter_map(|said| {
@@ -188,21 +197,30 @@ pub(super) fn flaps(chart: &Chart<'_>) -> Option<(String, u64, Place)> {
     counted.max_by_key(|(_, count, _)| *count)
 }
 
-/// Adapter events that NCCL heard of.
-fn async_event(chart: &Chart<'_>) -> Option<(String, Place)> {
+/// Adapter events that NCCL heard of, by a word in them.
+pub(super) fn heard(chart: &Chart<'_>, word: &str) -> Option<(String, Place)> {
     chart.logs().find_map(|(log, place)| {
-        let heard = log.problems.iter().find(|it| {
-            let text = it.text.to_ascii_lowercase();
-            text.contains("async") && (text.contains("port error") || text.contains("port down"))
-        })?;
+        let is_it = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            text.contains("async") && text.contains(word)
+        };
+        let heard = log.problems.iter().find(|it| is_it(&it.text))?;
         Some((heard.text.clone(), at(place, heard.line)))
     })
+}
+
+/// A port's error that NCCL heard of.
+pub(super) fn async_event(chart: &Chart<'_>) -> Option<(String, Place)> {
+    heard(chart, "port error").or_else(|| heard(chart, "port down"))
 }
 
 fn flap(chart: &Chart<'_>) -> Option<Finding> {
     let (failed, heard) = (retry_exceeded(chart), async_event(chart));
     let flapped = flaps(chart);
-    if flapped.is_none() && heard.is_none() {
+    // A port that stays down, or whose address moved, has a rule of its own.
+    if flapped.is_none()
+        && (heard.is_none() || failover::explains(chart) || self::heard(chart, "gid").is_some())
+    {
         return None;
     }
     let confidence = match (&flapped, failed.is_some() || heard.is_some()) {

@@ -114,3 +114,9 @@ pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
     let shown = shown.join(", ");
     if names.len() > most { format!("{shown} and {} more", names.len() - most) } else { shown }
 }
+
+/// A share of counts, which are small.
+pub fn quotient(part: usize, whole: usize) -> f64 {
+    let of = |count: usize| u32::try_from(count).map_or(f64::from(u32::MAX), f64::from);
+    of(part) / of(whole.max(1))
+}

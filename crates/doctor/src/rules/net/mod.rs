@@ -1,6 +1,7 @@
 //! What is between machines: how data leaves a GPU for the network, the adapters and their ports, and the fabric.
 
 mod bond;
+mod failover;
 mod gdr;
 mod gdr_causes;
 mod health;
@@ -15,6 +16,7 @@ mod routes;
 mod sockets;
 
 pub(super) use bond::Bonds;
+pub(super) use failover::Failover;
 pub(super) use gdr::Gdr;
 pub(super) use health::Health;
 pub(super) use nics::Nics;

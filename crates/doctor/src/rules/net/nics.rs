@@ -92,7 +92,7 @@ fn single(chart: &Chart<'_>) -> Option<Finding> {
     if share.is_some_and(|share| share < 0.1) && stated.is_some() && idle.is_empty() {
         return None;
     }
-    let even = 1.0 - used.len() as f64 / (used.len() + left.len()) as f64;
+    let even = 1.0 - lookup::quotient(used.len(), used.len() + left.len());
     let share = share.filter(|share| *share > 0.1).unwrap_or(even);
     let confidence = match (idle.is_empty(), stated.is_some()) {
         (false, true) => Confidence::Certain,
@@ -109,9 +109,9 @@ fn single(chart: &Chart<'_>) -> Option<Finding> {
     for port in idle.iter().take(2) {
         found = found.at(port.place.clone(), format!("{} is active too", port.adapter));
     }
-    if let Some((point, _, _)) = last_point(chart) {
+    if let Some(rate) = last_rate(chart) {
         let all = gain.map_or_else(|| "more".to_owned(), |(all, _)| all.to_string());
-        found = found.figures("busbw between hosts", all, point);
+        found = found.figures("busbw between hosts", all, rate);
     }
     Some(
         found
@@ -129,10 +129,9 @@ fn single(chart: &Chart<'_>) -> Option<Finding> {
 }
 
 /// What the last size of the first comparison reached.
-fn last_point(chart: &Chart<'_>) -> Option<(weft_base::Rate, Place, ())> {
-    let (run, comparison) = chart.compared().next()?;
-    let point = comparison.points.last()?;
-    Some((point.busbw, run.place.clone(), ()))
+fn last_rate(chart: &Chart<'_>) -> Option<weft_base::Rate> {
+    let (_, comparison) = chart.compared().next()?;
+    Some(comparison.points.last()?.busbw)
 }
 
 fn mtu(chart: &Chart<'_>, has_other_cause: bool) -> Option<Finding> {

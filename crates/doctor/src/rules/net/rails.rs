@@ -105,7 +105,7 @@ impl Crossing {
     }
 
     fn share(&self) -> f64 {
-        self.crossed as f64 / self.all.max(1) as f64
+        lookup::quotient(self.crossed, self.all)
     }
 
     fn with(&self, mut found: Finding) -> Finding {

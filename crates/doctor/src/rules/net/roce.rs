@@ -5,9 +5,9 @@ use weft_formats::{Benchmark, BenchmarkRow};
 
 use weft_predictor::Version;
 
-use super::health;
 use super::ports;
 use super::roce_causes::{ROCE_ECE, ROCE_GID, ROCE_NO_PFC};
+use super::{failover, health};
 use crate::cause::Cause;
 use crate::chart::{Chart, at};
 use crate::finding::{Confidence, Finding};
@@ -129,10 +129,12 @@ fn gid(chart: &Chart<'_>) -> Option<Finding> {
     let stated = chart.setting("NCCL_IB_GID_INDEX");
     let index = stated.as_ref().and_then(|it| it.value.trim().trim_end_matches('.').parse::<u64>().ok());
     let failed = health::retry_exceeded(chart);
-    if ports::is_roce(chart) == Some(false)
-        || health::flaps(chart).is_some()
-        || !health::separate(chart).is_empty()
-    {
+    let moved = health::heard(chart, "gid").filter(|_| failed.is_some());
+    let is_other = health::flaps(chart).is_some()
+        || health::async_event(chart).is_some()
+        || failover::explains(chart)
+        || !health::separate(chart).is_empty();
+    if ports::is_roce(chart) == Some(false) || is_other && moved.is_none() {
         return None;
     }
     let gids: Vec<_> = chart.records("gid").collect();
@@ -151,7 +153,7 @@ fn gid(chart: &Chart<'_>) -> Option<Finding> {
             && said.record.text("version").is_some_and(|version| version.contains("v2"))
     });
     let number = right.and_then(|said| said.record.subject.rsplit(' ').next()).unwrap_or("3").to_owned();
-    let bad = is_wrong.is_some() || missing;
+    let bad = is_wrong.is_some() || missing || moved.is_some();
     let confidence = match (bad, failed.is_some(), index.is_some()) {
         (true, true, _) => Confidence::Certain,
         (true, false, _) => Confidence::Possible,
@@ -159,13 +161,17 @@ fn gid(chart: &Chart<'_>) -> Option<Finding> {
         (_, _, _) => return None,
     };
     let what = match (&stated, bad) {
+        (_, true) if moved.is_some() => {
+            "the table of GIDs changed while the job ran: the index that was taken is another one's, or empty"
+                .to_owned()
+        }
         (Some(stated), true) => {
             format!("NCCL_IB_GID_INDEX={} is no GID of RoCE v2 by an IPv4 address", stated.value.trim())
         }
         (_, _) => "messages are not acknowledged, and no GID is chosen: index 0 is not routed".to_owned(),
     };
     let mut found = Finding::new(&ROCE_GID, confidence, what);
-    if let Some((text, place)) = failed {
+    for (text, place) in moved.into_iter().chain(failed) {
         found = found.at(place, text);
     }
     if let Some(stated) = stated {
