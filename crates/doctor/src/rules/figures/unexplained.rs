@@ -65,7 +65,9 @@ fn share(chart: &Chart<'_>, run: &Run<'_>, last: &Point) -> f64 {
 /// Whether another run of the same GPUs is as expected: then the machine is well, and the runs were set up differently.
 fn is_series(chart: &Chart<'_>, comparison: &Comparison) -> bool {
     let like = chart.compared().filter(|(_, it)| {
-        it.collective == comparison.collective && it.ranks == comparison.ranks && it.line != comparison.line
+        it.collective == comparison.collective
+            && it.ranks == comparison.ranks
+            && !std::ptr::eq(*it, comparison)
     });
     let mut last = like.filter_map(|(_, it)| it.points.last().filter(|last| last.bytes >= LARGE));
     last.any(|last| last.verdict != Verdict::Low)
