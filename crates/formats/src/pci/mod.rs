@@ -4,9 +4,11 @@
 mod address;
 mod arrange;
 mod config;
+mod ethernet;
 mod words;
 
 pub use address::PciAddress;
 pub use arrange::{arrange, settle_links};
 pub use config::read_config;
+pub(crate) use ethernet::{Onboard, onboard};
 pub(crate) use words::{class_of, class_of_name, vendor_of};

@@ -9,6 +9,7 @@ use crate::evidence::{Device, Host};
 use crate::gpu_names::gpus_called;
 use crate::infer::{fabric, guess};
 use crate::join::Overrides;
+use crate::pci::{Onboard, onboard};
 
 /// Model of each GPU.
 pub(super) fn gpus(
@@ -210,6 +211,10 @@ fn nic_model<'c>(
     }
     if let Some((name, why)) = guess::nic(Some(&seen.name), None, catalogue) {
         return Some((catalogue.nic(&name).ok()?, Some(why)));
+    }
+    if seen.rate.is_none() && onboard(device) == Some(Onboard::Ten) {
+        let why = "it is named as one of 10 Gb/s; say which with --nic".to_owned();
+        return Some((catalogue.nic("generic-10g").ok()?, Some(why)));
     }
     // What carries so much: the usual card of that speed.
     let gigabits = seen.rate?.get() / 125_000_000;

@@ -1,8 +1,9 @@
 //! Which PCI functions are the machine's GPUs and NICs, and in which order.
 
-use weft_catalogue::{Catalogue, PciId};
+use weft_catalogue::{Catalogue, Nic, PciId};
 
 use crate::evidence::{Adapter, Device, DeviceRole, Gpu, Host, OsDeviceKind};
+use crate::pci::{Onboard, onboard};
 
 /// Classes of display and processing controllers.
 const GPU_CLASSES: [u16; 4] = [0x0300, 0x0302, 0x0380, 0x1200];
@@ -10,6 +11,8 @@ const GPU_CLASSES: [u16; 4] = [0x0300, 0x0302, 0x0380, 0x1200];
 const NIC_CLASSES: [u16; 3] = [0x0200, 0x0207, 0x0280];
 /// NVIDIA, AMD.
 const GPU_VENDORS: [u16; 2] = [0x10de, 0x1002];
+/// In bytes a second.
+const TEN_GIGABITS: u64 = 1_250_000_000;
 /// As many as the graph of one host is made for.
 const DEVICES_MAX: usize = 256;
 
@@ -40,24 +43,17 @@ impl Picked {
         Self { gpus, nics }
     }
 
-    /// Where a tool lists everything, a host's ports for administration are no part of what is asked about.
+    /// Where a tool lists everything, a host's ports for administration are no part of what is asked about, and ports
+    /// of 10 Gb/s only where there are no faster ones.
     fn pick_nics(host: &Host, catalogue: &Catalogue) -> Vec<usize> {
         let is_nic = |device: &Device| {
             adapters(device).next().is_some()
                 || device.class.is_some_and(|class| NIC_CLASSES.contains(&class))
         };
-        let all: Vec<usize> = (0..host.devices.len()).filter(|index| is_nic(&host.devices[*index])).collect();
-        let with_rdma = |index: &usize| {
-            host.os_devices.iter().any(|os| os.device == Some(*index) && os.kind == OsDeviceKind::Rdma)
-        };
-        let known = |index: &usize| {
-            pci_id(&host.devices[*index]).is_some_and(|id| catalogue.nics_by_id(id).next().is_some())
-        };
-        let mut nics = all.clone();
+        let mut nics: Vec<usize> =
+            (0..host.devices.len()).filter(|index| is_nic(&host.devices[*index])).collect();
         if host.format != "nccl-topology" {
-            let rdma: Vec<usize> = all.iter().copied().filter(with_rdma).collect();
-            let listed: Vec<usize> = all.iter().copied().filter(known).collect();
-            nics = [rdma, listed, all].into_iter().find(|list| !list.is_empty()).unwrap_or_default();
+            nics = of_fabric(host, &nics, catalogue);
         }
         let number = |index: usize| adapters(&host.devices[index]).filter_map(|one| one.number).min();
         let by_number = nics.iter().all(|index| number(*index).is_some());
@@ -97,6 +93,31 @@ impl Picked {
         let nics = distinct(self.nics.iter().enumerate().map(nic_label).collect(), "NIC");
         (gpus, nics)
     }
+}
+
+/// The NICs among `all` that collectives would use: those with RDMA, else those of the catalogue, else all; of these
+/// the fast ones if there are any.
+fn of_fabric(host: &Host, all: &[usize], catalogue: &Catalogue) -> Vec<usize> {
+    let with_rdma = |index: &usize| {
+        host.os_devices.iter().any(|os| os.device == Some(*index) && os.kind == OsDeviceKind::Rdma)
+    };
+    let rdma: Vec<usize> = all.iter().copied().filter(with_rdma).collect();
+    if !rdma.is_empty() {
+        return rdma;
+    }
+    let device = |index: &usize| &host.devices[*index];
+    let models = |index: &usize| pci_id(device(index)).into_iter().flat_map(|id| catalogue.nics_by_id(id));
+    let is_fast = |index: &usize| {
+        let fastest = |nic: &Nic| nic.links.first().and_then(|name| catalogue.link(name).ok());
+        let is_slow = |nic: &Nic| fastest(nic).is_some_and(|link| link.rate(1).get() <= TEN_GIGABITS);
+        onboard(device(index)) != Some(Onboard::Ten) && !models(index).any(is_slow)
+    };
+    let no_management = |index: &usize| onboard(device(index)) != Some(Onboard::Management);
+    let usable: Vec<usize> = all.iter().copied().filter(no_management).collect();
+    let listed: Vec<usize> = usable.iter().copied().filter(|index| models(index).next().is_some()).collect();
+    let of_listed: Vec<usize> = listed.iter().copied().filter(is_fast).collect();
+    let fast: Vec<usize> = usable.iter().copied().filter(is_fast).collect();
+    [of_listed, fast, listed, usable].into_iter().find(|list| !list.is_empty()).unwrap_or_default()
 }
 
 /// Numbers instead, where two have one name.

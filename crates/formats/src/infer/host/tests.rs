@@ -131,3 +131,29 @@ fn links_that_the_model_lacks_cost_the_model() {
     assert!(build(&found.inferred.machine, Catalogue::embedded()).is_ok());
     assert!(!found.inferred.diagnostics.is_empty());
 }
+
+/// A list of four adapters: for administration, of 10 Gb/s twice, one of them of the catalogue, and a fast one.
+fn adapters_of(names: &[&str]) -> Vec<String> {
+    let lines: Vec<String> = names
+        .iter()
+        .enumerate()
+        .map(|(slot, name)| format!("{:02x}:00.0 Ethernet controller: {name}\n", slot + 1))
+        .collect();
+    let card = "09:00.0 3D controller: NVIDIA Corporation AD102GL [L40S]\n";
+    let found = inferred(&host(&format!("{}{card}", lines.concat())));
+    let models = found.inferred.machine.nics.iter().map(|group| group.model.clone().unwrap_or_default());
+    models.collect()
+}
+
+#[test]
+fn ports_for_administration_are_no_nics_and_slow_ones_only_without_fast_ones() {
+    let gigabit = "Intel Corporation I350 Gigabit Network Connection (rev 01)";
+    let ten = "Intel Corporation Ethernet Controller X550 (rev 01)";
+    let known = "Intel Corporation Ethernet Controller X710 for 10GbE SFP+ [8086:1572]";
+    let fast = "Mellanox Technologies MT28908 Family [ConnectX-6] [15b3:101b]";
+    assert_eq!(adapters_of(&[gigabit]), Vec::<String>::new());
+    assert_eq!(adapters_of(&[gigabit, ten]), ["generic-10g"]);
+    assert_eq!(adapters_of(&[ten, known, gigabit]), ["intel-x710"]);
+    assert_eq!(adapters_of(&[ten, known, gigabit, fast]).len(), 1);
+    assert!(adapters_of(&[ten, known, gigabit, fast])[0].starts_with("connectx-6"));
+}
