@@ -34,18 +34,20 @@ impl Format for BandwidthTest {
 
     fn find(&self, text: &Text<'_>) -> Vec<Claim> {
         let mut indices = Vec::new();
-        let mut inside = false;
+        let (mut inside, mut ended) = (false, false);
         for (index, line) in text.lines.iter().enumerate() {
-            let mark = Mark::of(&line.text, inside);
+            let mark = Mark::of(&line.text, inside || ended);
             match mark {
-                Some(Mark::Begin | Mark::Direction(_) | Mark::Record(_)) => inside = true,
+                Some(Mark::Begin | Mark::Direction(_) | Mark::Record(_)) => (inside, ended) = (true, false),
                 Some(Mark::Result) if inside => {
                     indices.push(index);
-                    inside = false;
+                    (inside, ended) = (false, true);
                     continue;
                 }
-                Some(_) => {}
-                None => inside &= line.is_blank(),
+                // Advice may stand behind the result too.
+                Some(Mark::Note) if ended => indices.push(index),
+                Some(_) => ended = false,
+                None => (inside, ended) = (inside && line.is_blank(), ended && line.is_blank()),
             }
             if mark.is_some() && inside {
                 indices.push(index);
@@ -119,6 +121,10 @@ impl<'a> Mark<'a> {
         if !inside {
             return None;
         }
+        // `NOTE:` looks like a launcher's prefix.
+        if text.contains("NOTE: The CUDA Samples are not") {
+            return Some(Self::Note);
+        }
         let text = body(text).text.trim_end();
         if let Some(device) = text.strip_prefix("Device ").filter(|device| device.contains(':')) {
             return Some(Self::Device(device));
@@ -133,11 +139,7 @@ impl<'a> Mark<'a> {
             return Some(Self::Result);
         }
         let is_bar = !text.is_empty() && text.bytes().all(|byte| byte == b'.');
-        if is_bar
-            || text.starts_with("Running on")
-            || text.ends_with(" Mode")
-            || text.starts_with("NOTE: The CUDA Samples")
-        {
+        if is_bar || text.starts_with("Running on") || text.ends_with(" Mode") {
             return Some(Self::Note);
         }
         let (size, rate) = text.split_once([' ', '\t'])?;
@@ -257,6 +259,15 @@ mod tests {
         );
         assert_eq!(down.rows[0].algbw, Some(Rate::bytes_per_second(12_300_500_000)));
         assert_eq!((up.gpus(), up.rows[0].bytes), (vec!["Tesla T4"], Bytes::new(33_554_432)));
+    }
+
+    #[test]
+    fn advice_behind_the_result_belongs_to_the_test() {
+        let text = "[CUDA Bandwidth Test] - Starting...\n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory \
+                    Transfers\n   Transfer Size (Bytes)\tBandwidth(GB/s)\n   33554432\t\t\t13.1\n\nResult = PASS\n\n\
+                    NOTE: The CUDA Samples are not meant for performance measurements.\n";
+        let reading = crate::read(&crate::format::Source::file("t", text), Catalogue::embedded(), None);
+        assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
     }
 
     #[test]

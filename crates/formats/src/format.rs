@@ -7,6 +7,7 @@ use weft_base::{Diagnostic, Place};
 use weft_catalogue::Catalogue;
 
 use crate::evidence::Evidence;
+use crate::prefix::{Body, body};
 use crate::text;
 
 /// How a source came to us; decides what an unreadable one is told.
@@ -59,6 +60,20 @@ impl Line<'_> {
     /// Whether nothing stands on it.
     pub fn is_blank(&self) -> bool {
         self.text.trim_start().is_empty()
+    }
+
+    /// Whether it holds no statement: blanks, what a launcher puts before each line, the fences of Markdown, `^C`.
+    pub fn says_nothing(&self) -> bool {
+        let line = self.text.trim();
+        let is_fence = line.strip_prefix("```").is_some_and(|kind| !kind.contains([' ', '`']));
+        if line.is_empty() || is_fence || line == "^C" {
+            return true;
+        }
+        let Body { label, text, .. } = body(line);
+        // A word before a colon may be a heading; numbers and names of streams are a launcher's.
+        let number = label.trim_end_matches(':');
+        let is_launcher = number.bytes().all(|byte| byte.is_ascii_digit() || b"[],.".contains(&byte));
+        text.is_empty() && (is_launcher || label.ends_with("<stdout>:") || label.ends_with("<stderr>:"))
     }
 
     /// Bytes of blanks before its text.
@@ -245,5 +260,26 @@ pub trait Format: Sync {
     /// Reads a file that is no text; `None` if it is not of this format. Must not panic on any bytes.
     fn read_bytes(&self, _file: &str, _bytes: &[u8]) -> Option<Read> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says_nothing(text: &str) -> bool {
+        Line { number: 1, text: Cow::Borrowed(text), raw: text }.says_nothing()
+    }
+
+    #[test]
+    fn what_launchers_put_before_nothing_is_no_statement() {
+        for line in
+            ["", " \t", "0: ", "[1,0]<stdout>:", "2023-09-26T09:41:21.5Z", "```", "```text", "^C", "> "]
+        {
+            assert!(says_nothing(line), "{line:?}");
+        }
+        for line in ["Links:", "0: x", "## Topology", "``` and more", "7"] {
+            assert!(!says_nothing(line), "{line:?}");
+        }
     }
 }

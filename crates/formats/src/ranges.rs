@@ -16,7 +16,7 @@ pub(crate) fn unused(lines: &[Line<'_>], used: &[usize]) -> Vec<LineRange> {
         }
         if used.peek() == Some(&index) {
             open = false;
-        } else if !line.is_blank() {
+        } else if !line.says_nothing() {
             match found.last_mut() {
                 Some(last) if open => last.last = line.number,
                 Some(_) | None => found.push(LineRange { first: line.number, last: line.number }),

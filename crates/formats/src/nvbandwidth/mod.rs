@@ -10,7 +10,7 @@ use std::ops::Range;
 use weft_catalogue::Catalogue;
 
 use crate::document;
-use crate::format::{Claim, Format, Part, Read, Text};
+use crate::format::{Claim, Format, Line, Part, Read, Text};
 use crate::measured_grid::{Unit, grid_line};
 use crate::prefix::body;
 
@@ -52,6 +52,7 @@ impl Format for NvBandwidth {
                     indices.push(index);
                 }
                 None if inside && grid_line(&line.text, true).is_some() => indices.push(index),
+                None if host_above(text.lines, index).is_some() => indices.push(index),
                 None => inside = false,
             }
         }
@@ -159,10 +160,20 @@ impl<'a> Mark<'a> {
             "NOTE: The reported results",
             "NOTE: This tool reports current measured",
             "Additional system-specific tuning",
+            "Performance can vary with software drivers",
             "MPI version:",
         ];
         notes.iter().any(|note| text.starts_with(note)).then_some(Self::Note)
     }
+}
+
+/// The name of the host, which stands alone above the list of its devices.
+fn host_above<'l>(lines: &'l [Line<'_>], index: usize) -> Option<&'l str> {
+    let name = body(&lines.get(index)?.text).text.trim_end();
+    let is_name =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    let above = || matches!(Mark::of(&lines.get(index + 1)?.text)?, Mark::Device(_, None)).then_some(name);
+    if is_name { above() } else { None }
 }
 
 /// `0: NVIDIA GH200 480GB (00000009:01:00)`.

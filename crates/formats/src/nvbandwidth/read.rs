@@ -1,6 +1,6 @@
 use weft_base::{Diagnostic, Rate};
 
-use super::Mark;
+use super::{Mark, host_above};
 use crate::evidence::{Evidence, PairDevice, PairTable};
 use crate::format::{Located, Part, Read};
 use crate::measured_codes as codes;
@@ -18,6 +18,8 @@ struct Open {
 /// The runs of a part while its lines come in.
 #[derive(Default)]
 struct Reader {
+    /// The host whose devices follow.
+    host: Option<String>,
     devices: Vec<PairDevice>,
     test: Option<String>,
     open: Option<Open>,
@@ -36,6 +38,11 @@ pub(super) fn read(part: &Part<'_>) -> Read {
     for (index, line) in part.lines.iter().enumerate() {
         if let Some(mark) = Mark::of(&line.text) {
             reader.take(mark, part, index);
+            used.push(index);
+            continue;
+        }
+        if let Some(host) = host_above(&part.lines, index) {
+            reader.host = Some(host.to_owned());
             used.push(index);
             continue;
         }
@@ -70,9 +77,11 @@ impl Reader {
                 if !self.tables.is_empty() || self.failed.is_some() {
                     self.finish(part);
                 }
-                self.first = index;
+                (self.first, self.host) = (index, None);
             }
-            Mark::Device(text, host) => self.devices.extend(device(text, host)),
+            Mark::Device(text, host) => {
+                self.devices.extend(device(text, host.or(self.host.as_deref())));
+            }
             Mark::Running(test) => self.test = Some(test.to_owned()),
             Mark::Title(text) => {
                 self.open = Unit::in_title(text).map(|unit| Open {

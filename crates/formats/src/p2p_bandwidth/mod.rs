@@ -76,7 +76,8 @@ impl<'a> Mark<'a> {
     fn of(text: &'a str) -> Option<Self> {
         // All marks have one of these letters' pairs; most lines of a log have none.
         if !text.contains("P2P") && !text.contains("Device") && !text.contains("NOTE") {
-            return (text.contains("unstable Latency")).then_some(Self::Note);
+            // The first version of the test had no latencies.
+            return text.contains("So you can see lesser Bandwidth").then_some(Self::Note);
         }
         let from = |mark: &str| text.find(mark).map(|at| text[at..].trim_end());
         if text.contains("GPU Bandwidth Latency Test") {

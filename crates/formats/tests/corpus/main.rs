@@ -88,7 +88,7 @@ fn lost(file: &Noted, reading: &Reading) -> Vec<String> {
     }
     let named: Vec<RangeInclusive<u32>> = reading.diagnostics.iter().filter_map(unused).collect();
     let unclaimed = pieces.iter().filter(|piece| piece.format.is_none()).flat_map(|piece| &*piece.part.lines);
-    let silent = unclaimed.filter(|line| !line.is_blank());
+    let silent = unclaimed.filter(|line| !line.says_nothing());
     let mut silent = silent.filter(|line| !named.iter().any(|range| range.contains(&line.number)));
     faults.extend(silent.next().map(|line| format!("nobody says that line {} is unused", line.number)));
     faults
