@@ -31,6 +31,8 @@ pub const RULES: &[&dyn Rule] = &[
     &inside::Signal,
     &inside::Guest,
     &inside::Faults,
+    &inside::Staging,
+    &inside::Uplink,
     // Between machines.
     &net::Gdr,
     &net::Bonds,

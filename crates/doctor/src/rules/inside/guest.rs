@@ -261,12 +261,14 @@ fn unbound(chart: &Chart<'_>) -> Option<Finding> {
         .find_map(|said| Some((said.record.count("numa-nodes")?, said.record.count("sockets")?)))?;
     let cpus = chart.records("cpu").find_map(|said| said.record.count("cpus"))?;
     // More CPUs than a socket has: the host's NUMA nodes are hidden.
-    let is_flat = nodes == 1 && (sockets > 1 || cpus > 128) && chart.gpu_count() > 4;
+    let hidden = sockets > 1 || cpus > 128;
+    // Boards of eight GPUs have two sockets.
+    let is_flat = nodes == 1 && (hidden && chart.gpu_count() > 4 || chart.gpu_count() >= 8);
     if !is_flat {
         return None;
     }
     let what = "the guest shows one NUMA node for all CPUs, so that NCCL binds its threads to none";
-    let found = Finding::new(&CPU_AFFINITY, Confidence::Likely, what)
+    let found = Finding::new(&CPU_AFFINITY, if hidden { Confidence::Likely } else { Confidence::Possible }, what)
         .at(signs.0, signs.1)
         .without(format!("{cpus} CPUs of {sockets} sockets in {nodes} NUMA node"))
         .costs(0.3, "small messages take half as long again")

@@ -8,7 +8,9 @@ mod nvlink;
 mod pcie;
 mod peers;
 mod signal;
+mod staging;
 mod switch_pattern;
+mod uplink;
 
 pub(super) use acs::Acs;
 pub(super) use fabric::Fabric;
@@ -18,3 +20,5 @@ pub(super) use nvlink::NvLink;
 pub(super) use pcie::Pcie;
 pub(super) use peers::Peers;
 pub(super) use signal::Signal;
+pub(super) use staging::Staging;
+pub(super) use uplink::Uplink;

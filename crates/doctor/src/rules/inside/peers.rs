@@ -64,7 +64,7 @@ impl Rule for Peers {
 }
 
 /// Whether all models are known to have no peer-to-peer over PCIe.
-fn without_peers(models: &[&Gpu]) -> bool {
+pub(super) fn without_peers(models: &[&Gpu]) -> bool {
     let has_none = |gpu: &&Gpu| gpu.peer_to_peer.as_ref().is_some_and(|peer| !peer.pcie.value);
     !models.is_empty() && models.iter().all(has_none)
 }
