@@ -53,6 +53,7 @@ mod measured_grid;
 mod measured_unit;
 mod mlnx_qos;
 mod mlxlink;
+mod mlxreg;
 pub mod msccl;
 mod nccl_graph;
 mod nccl_lint;
@@ -194,6 +195,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &peer_memory::PEER_MEMORY,
     &ofed_info::OFED_INFO,
     &mlnx_qos::MLNX_QOS,
+    &mlxreg::MLXREG,
     &ethtool_statistics::ETHTOOL_STATISTICS,
     &ethtool::ETHTOOL,
     &ip_link::IP_LINK_STATISTICS,

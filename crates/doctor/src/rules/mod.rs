@@ -38,6 +38,7 @@ pub const RULES: &[&dyn Rule] = &[
     &net::Bonds,
     &net::Sockets,
     &net::Nics,
+    &net::Slots,
     &net::Roce,
     &net::Health,
     &net::Failover,

@@ -13,6 +13,7 @@ mod rails;
 mod roce;
 mod roce_causes;
 mod routes;
+mod slots;
 mod sockets;
 
 pub(super) use bond::Bonds;
@@ -23,4 +24,5 @@ pub(super) use nics::Nics;
 pub(super) use rails::Rails;
 pub(super) use roce::Roce;
 pub(super) use routes::Routes;
+pub(super) use slots::Slots;
 pub(super) use sockets::Sockets;

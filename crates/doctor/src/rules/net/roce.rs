@@ -6,7 +6,7 @@ use weft_formats::{Benchmark, BenchmarkRow};
 use weft_predictor::Version;
 
 use super::ports;
-use super::roce_causes::{ROCE_ECE, ROCE_GID, ROCE_NO_PFC};
+use super::roce_causes::{ROCE_ECE, ROCE_GID, ROCE_NO_ADAPTIVE_ROUTING, ROCE_NO_PFC};
 use super::{failover, health};
 use crate::cause::Cause;
 use crate::chart::{Chart, at};
@@ -19,7 +19,7 @@ pub struct Roce;
 
 impl Rule for Roce {
     fn causes(&self) -> &'static [&'static Cause] {
-        &[&ROCE_NO_PFC, &ROCE_GID, &ROCE_ECE]
+        &[&ROCE_NO_PFC, &ROCE_GID, &ROCE_ECE, &ROCE_NO_ADAPTIVE_ROUTING]
     }
 
     fn check(&self, chart: &Chart<'_>) -> Vec<Finding> {
@@ -29,6 +29,7 @@ impl Rule for Roce {
             let is_jumpy = pfc.is_none();
             found.extend(pfc);
             found.extend(ece(chart).filter(|_| is_jumpy));
+            found.extend(static_paths(chart));
         }
         found
     }
@@ -191,6 +192,26 @@ fn gid(chart: &Chart<'_>) -> Option<Finding> {
             .settle(
                 "show_gids of both hosts; ibstat, and dmesg of both for links that went down at that time",
             ),
+    )
+}
+
+/// The adapters' register says that they do not take several paths.
+fn static_paths(chart: &Chart<'_>) -> Option<Finding> {
+    const FIELD: &str = "adaptive-routing-forced-en";
+    let off = chart.records("register").find(|said| said.record.count(FIELD) == Some(0))?;
+    let low = chart.shortfall().is_some();
+    let confidence = if low { Confidence::Likely } else { Confidence::Possible };
+    let what = format!("adaptive routing is off in {}: each flow stays on one path", off.record.subject);
+    Some(
+        Finding::new(&ROCE_NO_ADAPTIVE_ROUTING, confidence, what)
+            .at(off.field_place(FIELD), "adaptive_routing_forced_en 0")
+            .costs(0.3, "what flows that meet on one path lose; nothing below one switch")
+            .fix(
+                "mlxreg -d DEV --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1 on all adapters (as root; lost at reset), and \
+                 adaptive routing in all switches",
+            )
+            .check("the same run is faster across leaves, as fast as below one")
+            .settle("the run below one leaf and across two, and whether the switches have adaptive routing"),
     )
 }
 

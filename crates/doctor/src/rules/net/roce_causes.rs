@@ -42,3 +42,17 @@ pub const ROCE_ECE: Cause = Cause {
         congestion. With some firmware or switches bandwidth then is low and jumps from run to run. NCCL_IB_ECE_ENABLE=0 shows \
         whether it is so; newer firmware mends it. Known from NVIDIA/nccl#1403.",
 };
+
+/// One path per flow.
+pub const ROCE_NO_ADAPTIVE_ROUTING: Cause = Cause {
+    code: "D066",
+    word: "roce-no-adaptive-routing",
+    title: "RoCE without adaptive routing",
+    nature: Nature::Fault,
+    effect: Effect::Bandwidth,
+    explanation: "With adaptive routing each packet takes the free path, and the receiver puts them in order; without it a flow stays \
+        on one path and flows collide. In RoCE both the switches and the adapters have to be set: register ROCE_ACCL of the \
+        adapter says adaptive_routing_forced_en 0 where it is off. Many small flows, as those of expert parallelism, suffer \
+        most. Set it with `mlxreg -d DEV --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1` and in the switches, all at \
+        once. It brings nothing below one switch. Known from deepseek-ai/DeepEP#82.",
+};
