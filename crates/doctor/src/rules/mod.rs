@@ -33,6 +33,7 @@ pub const RULES: &[&dyn Rule] = &[
     &inside::Faults,
     &inside::Staging,
     &inside::Uplink,
+    &inside::NicSlot,
     // Between machines.
     &net::Gdr,
     &net::Bonds,
