@@ -141,3 +141,65 @@ fn nodes_that_are_said_contradict() {
     let (_, diagnostics) = beside(&two_gpus("Bus", "\tNUMA node: 0\n"));
     assert_eq!(diagnostics[0].code.name, "classes-contradicted");
 }
+
+/// A matrix of so many GPUs that are all SYS to each other.
+fn matrix_of(gpus: usize) -> String {
+    let names: Vec<String> = (0..gpus).map(|gpu| format!("GPU{gpu}")).collect();
+    let row = |row: usize| {
+        let cells: Vec<&str> = (0..gpus).map(|column| if column == row { " X " } else { "SYS" }).collect();
+        format!("GPU{row}\t{}\n", cells.join("\t"))
+    };
+    let rows: Vec<String> = (0..gpus).map(row).collect();
+    format!("\t{}\n{}", names.join("\t"), rows.concat())
+}
+
+/// `files` joined: name and text.
+fn joined(files: &[(&str, &str)]) -> (Case, Vec<Diagnostic>) {
+    let catalogue = Catalogue::embedded();
+    let read = |(name, text): &(&str, &str)| read(&Source::file(*name, *text), catalogue, None).evidence;
+    join(files.iter().flat_map(read).collect(), &Overrides::default(), catalogue)
+}
+
+#[test]
+fn folders_of_hosts_make_the_machine_of_the_richest() {
+    let list = |model: &str| format!("GPU 0: {model} (UUID: GPU-1)\nGPU 1: {model} (UUID: GPU-2)\n");
+    let (one, two, matrix) = (list("NVIDIA A40"), list("NVIDIA L40S"), matrix_of(2));
+    let (case, _) =
+        joined(&[("in/n1/smi", &one), ("in/n2/smi", &two), ("in/n2/topo", &matrix), ("in/log", &one)]);
+    // The list above both folders is of all hosts, and names another model than that of the second.
+    assert_eq!(case.machine.unwrap().gpus[0].model, None);
+    let (case, findings) = joined(&[("in/n1/smi", &one), ("in/n2/smi", &two), ("in/n2/topo", &matrix)]);
+    assert_eq!(case.machine.unwrap().gpus[0].model.as_deref(), Some("l40s"));
+    // What is of the other host is kept.
+    assert_eq!((case.evidence.len(), findings.len()), (2, 0));
+}
+
+#[test]
+fn folders_of_one_host_are_one_machine() {
+    let (list, matrix) = ("GPU 0: NVIDIA L40S (UUID: GPU-1)\n", matrix_of(2));
+    let (case, _) = joined(&[("in/gpus/smi", list), ("in/net/topo", &matrix)]);
+    assert_eq!(case.machine.unwrap().gpus[0].model.as_deref(), Some("l40s"));
+}
+
+#[test]
+fn a_guest_and_its_hypervisor_are_two() {
+    let card =
+        |bus: u8| format!("{bus:02x}:00.0 3D controller: NVIDIA Corporation AD102GL [L40S] (rev a1)\n");
+    let (hypervisor, guest) = (card(0x41), [card(5), card(6)].concat());
+    for files in
+        [[("host.txt", &*hypervisor), ("guest.txt", &*guest)], [("a.txt", &*guest), ("b.txt", &*hypervisor)]]
+    {
+        let (case, _) = joined(&files);
+        assert_eq!(case.machine.unwrap().gpus[0].count, 2);
+    }
+}
+
+#[test]
+fn names_before_the_lines_tell_hosts_apart() {
+    let card = |host: &str, bus: u8| {
+        format!("{host}: {bus:02x}:00.0 3D controller: NVIDIA Corporation AD102GL [L40S] (rev a1)\n")
+    };
+    let text = [card("node-1", 5), card("node-2", 5), card("node-2", 6)].concat();
+    let (case, _) = joined(&[("pdsh.txt", &text)]);
+    assert_eq!((case.machine.unwrap().gpus[0].count, case.evidence.len()), (2, 2));
+}

@@ -28,8 +28,8 @@ pub(super) fn settle(
         }
         case.machine = Some(fill(described, overrides, diagnostics));
     } else if let Some(matrix) = &case.matrix {
-        let beside =
-            of_host(&case.evidence, overrides, catalogue).filter(|list| !list.found.gpu_labels.is_empty());
+        let beside = of_host(&case.evidence, Some(&matrix.value), overrides, catalogue)
+            .filter(|list| !list.found.gpu_labels.is_empty());
         let inferred = match beside {
             Some(list) => {
                 let both = beside::join(matrix, list, overrides, catalogue);
@@ -55,7 +55,7 @@ pub(super) fn settle(
         if overrides.nic.is_some() {
             diagnostics.push(unused("--nic", "the input has no NIC"));
         }
-    } else if let Some(Listed { found, .. }) = of_host(&case.evidence, overrides, catalogue) {
+    } else if let Some(Listed { found, .. }) = of_host(&case.evidence, None, overrides, catalogue) {
         case.machine = Some(found.inferred.machine);
         case.assumed = found.inferred.assumed;
         diagnostics.extend(found.inferred.diagnostics);
@@ -94,17 +94,26 @@ fn tables(
     best.map(|(_, weights)| weights)
 }
 
-/// The machine of the first host that has GPUs or NICs.
+/// The list of devices with the most GPUs, then the most NICs; the first of equals. With a matrix, one of as many GPUs
+/// comes first: a hypervisor and its guest list others.
 fn of_host<'e>(
     evidence: &'e [Located<Evidence>],
+    matrix: Option<&Matrix>,
     overrides: &Overrides,
     catalogue: &Catalogue,
 ) -> Option<Listed<'e>> {
-    evidence.iter().find_map(|Located { value, place }| {
-        let Evidence::Host(host) = value else { return None };
-        let found = machine_of_host(host, &place.file, overrides, catalogue)?;
-        Some(Listed { host, file: &place.file, found })
-    })
+    let wanted = matrix.map(|matrix| matrix.of_kind(EndKind::Gpu).count());
+    let mut best: Option<((bool, usize, usize), Listed<'e>)> = None;
+    for Located { value, place } in evidence {
+        let Evidence::Host(host) = value else { continue };
+        let Some(found) = machine_of_host(host, &place.file, overrides, catalogue) else { continue };
+        let (gpus, nics) = (found.gpu_labels.len(), found.nic_labels.len());
+        let worth = (wanted == Some(gpus), gpus, nics);
+        if best.as_ref().is_none_or(|(most, _)| *most < worth) {
+            best = Some((worth, Listed { host, file: &place.file, found }));
+        }
+    }
+    best.map(|(_, listed)| listed)
 }
 
 fn labels(matrix: &Matrix, kind: EndKind) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 mod beside;
 mod graph;
+mod hosts;
 mod machine;
 mod observed;
 mod overrides;
@@ -51,7 +52,7 @@ pub struct Case {
     pub observed: Vec<Observation>,
     /// Which switch ports its NICs are cabled to, where the input has both ends.
     pub ties: Vec<Tie>,
-    /// All other evidence, in order of the input.
+    /// All other evidence, in order of the input; that of other hosts than the machine's behind it.
     pub evidence: Vec<Located<Evidence>>,
     /// What the input does not say. `weft_topology::build` adds its own.
     pub assumed: Vec<Assumption>,
@@ -66,7 +67,8 @@ pub fn join(
 ) -> (Case, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let overrides = overrides::known(overrides, catalogue, &mut diagnostics);
-    let (mut case, described) = sorted(evidence, &mut diagnostics);
+    let (own, others) = of_one_host(evidence);
+    let (mut case, described) = sorted(own, &mut diagnostics);
     let mut found = Vec::new();
     if let Some(described) = described {
         machine::settle(&mut case, Some(described), &overrides, catalogue, &mut found);
@@ -83,7 +85,35 @@ pub fn join(
     let observed = reported::observations(&case);
     case.observed.extend(observed);
     network(&mut case, catalogue);
+    keep(&mut case, others, &mut diagnostics);
     (case, diagnostics)
+}
+
+/// What is of the host of which most is known, or of all; and what is of the others.
+fn of_one_host(evidence: Vec<Located<Evidence>>) -> (Vec<Located<Evidence>>, Others) {
+    let owners = hosts::owners(&evidence);
+    let richest = hosts::richest(&evidence, &owners);
+    let (mut own, mut others) = (Vec::new(), Others::new());
+    for (located, owner) in evidence.into_iter().zip(owners) {
+        if owner.is_none() || owner == richest { own.push(located) } else { others.push(located) }
+    }
+    (own, others)
+}
+
+type Others = Vec<Located<Evidence>>;
+
+/// Puts what is of other hosts into the case: it makes no machine, but it is asked all the same.
+fn keep(case: &mut Case, others: Others, diagnostics: &mut Vec<Diagnostic>) {
+    for located in others {
+        match located.value {
+            Evidence::Topology(matrix) => {
+                let first = case.matrix.as_ref();
+                diagnostics.extend(first.map(|first| surplus(first, &matrix, located.place)));
+            }
+            Evidence::Peers(peers) => case.peers.push(Located { value: peers, place: located.place }),
+            value => case.evidence.push(Located { value, place: located.place }),
+        }
+    }
 }
 
 /// What the ports run, and where they lead.
