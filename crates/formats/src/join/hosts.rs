@@ -15,12 +15,12 @@ pub(super) fn owners(evidence: &[Located<Evidence>]) -> Vec<Option<String>> {
         let name = named(&located.value);
         names.entry(folder.unwrap_or_default()).or_default().extend(name);
     }
-    let owner = |(located, folder): (&Located<Evidence>, &Option<&str>)| {
+    let owner = |(located, folder): (&Located<Evidence>, Option<&str>)| {
         kind(&located.value)?;
         if let Some(name) = named(&located.value) {
             return Some(name);
         }
-        let folder = (*folder)?;
+        let folder = folder?;
         // What else is in a folder of one named host is of that host.
         match names.get(folder).map(|names| (names.len(), names.first())) {
             Some((1, Some(only))) => Some(only.clone()),
@@ -28,7 +28,7 @@ pub(super) fn owners(evidence: &[Located<Evidence>]) -> Vec<Option<String>> {
             Some(_) => None,
         }
     };
-    evidence.iter().zip(&folders).map(owner).collect()
+    evidence.iter().zip(folders.iter().copied()).map(owner).collect()
 }
 
 /// The host of which most is known: a matrix, else the most devices, else the most outputs; the first of equals.

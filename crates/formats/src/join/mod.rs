@@ -104,14 +104,13 @@ type Others = Vec<Located<Evidence>>;
 
 /// Puts what is of other hosts into the case: it makes no machine, but it is asked all the same.
 fn keep(case: &mut Case, others: Others, diagnostics: &mut Vec<Diagnostic>) {
-    for located in others {
-        match located.value {
-            Evidence::Topology(matrix) => {
-                let first = case.matrix.as_ref();
-                diagnostics.extend(first.map(|first| surplus(first, &matrix, located.place)));
-            }
-            Evidence::Peers(peers) => case.peers.push(Located { value: peers, place: located.place }),
-            value => case.evidence.push(Located { value, place: located.place }),
+    for Located { value, place } in others {
+        if let Evidence::Topology(matrix) = value {
+            diagnostics.extend(case.matrix.as_ref().map(|first| surplus(first, &matrix, place)));
+        } else if let Evidence::Peers(peers) = value {
+            case.peers.push(Located { value: peers, place });
+        } else {
+            case.evidence.push(Located { value, place });
         }
     }
 }
