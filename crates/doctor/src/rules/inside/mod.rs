@@ -17,7 +17,7 @@ pub(super) use acs::Acs;
 pub(super) use fabric::Fabric;
 pub(super) use faults::Faults;
 pub(super) use guest::Guest;
-pub(super) use nic_slot::NicSlot;
+pub(super) use nic_slot::{NIC_PCIE_LIMIT, NicSlot};
 pub(super) use nvlink::NvLink;
 pub(super) use pcie::Pcie;
 pub(super) use peers::Peers;
