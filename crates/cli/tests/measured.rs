@@ -123,7 +123,7 @@ fn a_calibration_fits_the_run_that_it_is_of() {
         let ratio = row["ratio"].as_f64().unwrap();
         assert!((0.97..=1.03).contains(&ratio), "{row}");
     }
-    fs::write(&file, text.replace("version = 1", "version = 2")).unwrap();
+    fs::write(&file, text.replace("version = 2", "version = 1")).unwrap();
     let (code, talk) = refused(&["predict", BEFORE[0], "--calibration", &name], b"");
     assert!(code == 3 && talk.contains("calibration-file") && talk.contains(":3:"), "{code} {talk}");
     fs::remove_file(&file).unwrap();

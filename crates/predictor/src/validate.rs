@@ -20,7 +20,7 @@ mod software;
 use weft_base::{Bytes, Code, Rate};
 use weft_collective::Collective;
 
-pub use calibrated::{CalibratedReport, score_calibrated};
+pub use calibrated::{CalibratedReport, Kinds, Third, score_calibrated};
 pub use corpus::{Corpus, Expect, Fault, Run, read_runs, score_runs};
 pub use interval::ReadingError;
 pub use rivals::{Rivals, rivals};

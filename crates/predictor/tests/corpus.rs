@@ -73,7 +73,7 @@ fn sound_runs_are_near_and_faulty_ones_low() {
         .filter(|run| run.expect != Expect::OutOfScope)
         .map(|run| (run.clone(), tables(&folder, &run)))
         .collect();
-    let corpus = score_runs(&asked, Catalogue::embedded());
+    let corpus = score_runs(&asked, None, Catalogue::embedded());
     let rows: usize = corpus.sound.kinds.iter().map(|kind| kind.rows).sum();
     assert!(rows > 450, "only {rows} rows");
     for kind in &corpus.sound.kinds {

@@ -36,7 +36,7 @@ fn large_messages_on_one_server_are_within_ten_percent() {
         // The bars of one server; those of several have their own tests.
         rows.retain(|row| row.nodes == Nodes::Count(1) && !row.gpu.is_empty() && large(row));
     }
-    let report = score(&files, Catalogue::embedded());
+    let report = score(&files, None, Catalogue::embedded());
     let (rows, scored) = (report.kinds[0].rows, report.kinds[0].scored);
     assert!(rows >= 50, "only {rows} rows");
     assert_eq!(scored, rows);
@@ -71,7 +71,7 @@ fn a_row_without_a_prediction_stays_in_the_denominator() {
                 A,H100,8,1,NVLink4,all_reduce,1073741824,470,book\n\
                 A,Atari 2600,8,1,NVLink4,all_reduce,1073741824,470,book\n";
     let (read, _) = read_rows("x.csv", text);
-    let report = score(&[("x.csv".to_owned(), read.rows)], Catalogue::embedded());
+    let report = score(&[("x.csv".to_owned(), read.rows)], None, Catalogue::embedded());
     let kind = &report.kinds[0];
     assert_eq!((kind.rows, kind.scored), (2, 1));
     // One of two errors is infinite: the median is still the other, nine tenths are not reached.

@@ -5,7 +5,7 @@ use weft_base::Diagnostic;
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_predictor::calibrate::{
-    Calibration, CalibrationSource, Fitted, Observation, PairEvidence, Regime, fit,
+    Calibration, CalibrationSource, Fitted, Observation, PairEvidence, Parameter, Regime, fit,
 };
 use weft_predictor::compare::Compared;
 use weft_predictor::{NOT_COMPARED, PREDICTED, PeerAccess, Request};
@@ -112,13 +112,10 @@ fn observations(compared: &Compared) -> Vec<Observation> {
 /// The parameters, and how far rows are from them before and after.
 fn summary(calibration: &Calibration, rows: &[Observation]) -> String {
     let mut table = Table::default();
-    for (name, Fitted { value, standard_error }) in calibration.parameters() {
-        let (value, spread) = if name == "launch-us" {
-            (format!("{value:+.1} us"), format!("± {standard_error:.1} us"))
-        } else {
-            (format!("{value:.3}"), format!("± {:.1} %", 100.0 * standard_error))
-        };
-        table.row([Cell::new(name), Cell::number(value), Cell::number(spread)]);
+    for parameter in Parameter::ALL {
+        let Fitted { value, standard_error } = calibration.fitted(parameter);
+        let spread = format!("± {:.1} %", 100.0 * standard_error);
+        table.row([Cell::new(parameter.name()), Cell::number(format!("{value:.3}")), Cell::number(spread)]);
     }
     let mut text = format!("{}\n{}", heading("Parameters"), table.lines());
     let middle = |expected: &dyn Fn(&Observation) -> f64| {

@@ -4,6 +4,7 @@ use std::str::FromStr;
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
 use weft_formats::Evidence;
+use weft_predictor::calibrate::Calibration;
 use weft_predictor::validate::{
     Expect, Kind, LeftOut, Measurement, read_rows, read_runs, rivals, score, score_calibrated, score_runs,
 };
@@ -12,7 +13,7 @@ use super::Answer;
 use crate::codes::FILE_UNUSED;
 use crate::exit::{Exit, Failure};
 use crate::validate::{self, Asked};
-use crate::{input, json, report};
+use crate::{calibration, input, json, report};
 
 /// How good is the model: published measurements against predictions
 ///
@@ -32,6 +33,9 @@ pub struct Args {
     /// Fit every third row by ascending size of each machine and collective, and score the others; each third in turn
     #[arg(long, conflicts_with = "machines")]
     calibrated: bool,
+    /// Predict every row with what `weft calibrate` fitted to this machine
+    #[arg(long, value_name = "FILE", conflicts_with = "calibrated")]
+    calibration: Option<PathBuf>,
     /// Only rows of at least this size, and peaks
     #[arg(long, value_name = "SIZE", value_parser = Bytes::from_str)]
     min_size: Option<Bytes>,
@@ -77,13 +81,14 @@ impl KindName {
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    let known = args.calibration.as_deref().map(calibration::read).transpose()?;
     match &args.machines {
-        Some(table) => corpus(args, table, catalogue),
-        None => published(args, catalogue),
+        Some(table) => corpus(args, table, known.as_ref(), catalogue),
+        None => published(args, known.as_ref(), catalogue),
     }
 }
 
-fn published(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
+fn published(args: &Args, known: Option<&Calibration>, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let (mut files, mut diagnostics) = (Vec::new(), Vec::new());
     let mut left_out: Vec<(String, LeftOut)> = Vec::new();
     let mut texts = Vec::new();
@@ -134,7 +139,7 @@ fn published(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
             },
         });
     }
-    let scores = score(&files, catalogue);
+    let scores = score(&files, known, catalogue);
     Ok(match args.format {
         Format::Json => Answer::plain(json::text(&json::validate::document(&scores))),
         Format::Csv => Answer::plain(validate::csv(&scores)),
@@ -147,7 +152,12 @@ fn published(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
 }
 
 /// Outputs of benchmarks, each of the machine that a line of `table` tells.
-fn corpus(args: &Args, table: &Path, catalogue: &Catalogue) -> Result<Answer, Failure> {
+fn corpus(
+    args: &Args,
+    table: &Path,
+    known: Option<&Calibration>,
+    catalogue: &Catalogue,
+) -> Result<Answer, Failure> {
     let given = input::file(table, false)?;
     let (runs, mut diagnostics) = read_runs(&given.source.name, &given.source.text);
     let mut texts = vec![given.source];
@@ -168,7 +178,7 @@ fn corpus(args: &Args, table: &Path, catalogue: &Catalogue) -> Result<Answer, Fa
         diagnostics.extend(given.diagnostics);
         texts.push(given.source);
     }
-    let scores = score_runs(&asked, catalogue);
+    let scores = score_runs(&asked, known, catalogue);
     let asked = Asked {
         rivals: &[],
         command: "weft validate ../shared/corpus --machines crates/predictor/tests/data/corpus_machines.csv",

@@ -48,6 +48,8 @@ struct KindJson {
     /// Of predicted over measured or its inverse, whichever is larger.
     p90_factor: Option<f64>,
     coverage: Option<f64>,
+    /// The same where the intervals of each group are as wide as all other groups want them.
+    coverage_left_out: Option<f64>,
     median_high_over_low: Option<f64>,
 }
 
@@ -64,8 +66,8 @@ pub fn document(report: &Report) -> ValidateJson {
 pub fn calibrated(report: &CalibratedReport) -> ValidateJson {
     ValidateJson {
         schema: SCHEMA,
-        groups: report.thirds.iter().flat_map(|third| third.groups.iter().map(group)).collect(),
-        kinds: report.worst.iter().map(kind).collect(),
+        groups: report.thirds.iter().flat_map(|third| third.report.groups.iter().map(group)).collect(),
+        kinds: report.worst.all.iter().map(kind).collect(),
     }
 }
 
@@ -95,6 +97,7 @@ fn kind(kind: &KindScore) -> KindJson {
         p90_error: kind.p90_error,
         p90_factor: kind.p90_factor,
         coverage: kind.covered_share,
+        coverage_left_out: kind.left_out_share,
         median_high_over_low: kind.median_width_factor,
     }
 }

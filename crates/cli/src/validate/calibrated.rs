@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use weft_predictor::validate::{CalibratedReport, KindScore};
+use weft_predictor::validate::{CalibratedReport, Kinds};
 
-use super::{Asked, optional, text, times};
+use super::{Asked, markdown, text};
 use crate::style::heading;
 
 /// What was done.
@@ -16,7 +16,9 @@ pub fn calibrated_text(report: &CalibratedReport, asked: &Asked<'_>) -> String {
     let title = heading("Published measurements against predictions, calibrated");
     let mut sections = vec![format!("{title}: {}; {HOW}\n", asked.rows())];
     for (name, kinds) in named(report) {
-        sections.push(format!("{}\n{}", heading(name), text::kinds(kinds)));
+        for (which, kinds) in kinds.named().into_iter().filter(|(_, kinds)| !kinds.is_empty()) {
+            sections.push(format!("{}\n{}", heading(format_args!("{name}, {which}")), text::kinds(kinds)));
+        }
     }
     sections.join("\n")
 }
@@ -24,27 +26,29 @@ pub fn calibrated_text(report: &CalibratedReport, asked: &Asked<'_>) -> String {
 /// For the page that is kept with the models, as a part of it.
 pub fn calibrated_markdown(report: &CalibratedReport, asked: &Asked<'_>) -> String {
     let mut page = format!(
-        "\n## After a calibration\n\nWritten by `{} --format markdown`; do not edit. Rows: {}, {HOW}.\n\n\
-         | fitted to | kind | rows | predicted | median error | 90th percentile | 90th of the factor | held by 90 % | \
-         high/low |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+        "\n## After a calibration\n\nWritten by `{} --format markdown`; do not edit. Rows: {}, {HOW}. A group of a single row \
+         tells a calibration nothing of itself: it is scored as it is predicted, or by what other groups of the same machine \
+         told, and by itself below.\n",
         asked.command(),
         asked.rows(),
     );
-    for (name, kinds) in named(report) {
-        for kind in kinds {
-            let (median, p90) = (optional(kind.median_error), optional(kind.p90_error));
-            let (rows, scored, factor) = (kind.rows, kind.scored, times(kind.p90_factor));
-            let (held, width) = (optional(kind.covered_share), times(kind.median_width_factor));
-            let kind = kind.kind.name();
-            let _ = write!(page, "| {name} | {kind} | {rows} | {scored} | {median} | {p90} | {factor} | ");
-            let _ = writeln!(page, "{held} | {width} |");
+    for (index, (which, _)) in Kinds::default().named().into_iter().enumerate() {
+        let _ = write!(
+            page,
+            "\n### After a calibration: {which}\n\n| fitted to | {}|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+            markdown::KINDS
+        );
+        for (name, kinds) in named(report) {
+            for kind in kinds.named()[index].1 {
+                let _ = writeln!(page, "| {name} {}", markdown::kind(kind));
+            }
         }
     }
     page
 }
 
-fn named(report: &CalibratedReport) -> Vec<(&'static str, &[KindScore])> {
+fn named(report: &CalibratedReport) -> Vec<(&'static str, &Kinds)> {
     let names = ["first third", "second third", "last third"];
-    let thirds = names.into_iter().zip(&report.thirds).map(|(name, third)| (name, third.kinds.as_slice()));
-    thirds.chain([("worst of the three", report.worst.as_slice())]).collect()
+    let thirds = names.into_iter().zip(&report.thirds).map(|(name, third)| (name, &third.kinds));
+    thirds.chain([("worst of the three", &report.worst)]).collect()
 }

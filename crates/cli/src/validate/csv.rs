@@ -20,7 +20,7 @@ pub fn csv_rows(report: &Report) -> String {
 /// The rows that each third was not fitted to; the last column has its number.
 pub fn csv_calibrated(report: &CalibratedReport) -> String {
     let thirds = report.thirds.iter().enumerate();
-    let lines: String = thirds.map(|(number, third)| rows(third, &number.to_string())).collect();
+    let lines: String = thirds.map(|(number, third)| rows(&third.report, &number.to_string())).collect();
     format!("{HEADER}{lines}")
 }
 

@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use weft_predictor::validate::Report;
+use weft_predictor::validate::{KindScore, Report};
 
 use super::measures::{Measures, WORST_MAX};
 use super::rivals::rivals;
@@ -32,19 +32,24 @@ pub fn markdown(report: &Report, asked: &Asked<'_>) -> String {
     text
 }
 
+/// The head of a table of kinds, behind what other columns there are.
+pub(super) const KINDS: &str = "kind | rows | predicted | median error | 90th percentile | 90th of the factor | held by 90 % | left out | \
+     high/low |\n";
+
 pub(super) fn kinds(text: &mut String, report: &Report) {
-    text.push_str(
-        "| kind | rows | predicted | median error | 90th percentile | 90th of the factor | held by 90 % | high/low |\n",
-    );
-    text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|\n");
-    for kind in &report.kinds {
-        let (name, rows, scored) = (kind.kind.name(), kind.rows, kind.scored);
-        let (median, p90) = (optional(kind.median_error), optional(kind.p90_error));
-        let (factor, held) = (times(kind.p90_factor), optional(kind.covered_share));
-        let width = times(kind.median_width_factor);
-        let _ =
-            writeln!(text, "| {name} | {rows} | {scored} | {median} | {p90} | {factor} | {held} | {width} |");
+    let _ = write!(text, "| {KINDS}|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    for score in &report.kinds {
+        let _ = writeln!(text, "{}", kind(score));
     }
+}
+
+/// A line of that table.
+pub(super) fn kind(kind: &KindScore) -> String {
+    let (name, rows, scored) = (kind.kind.name(), kind.rows, kind.scored);
+    let (median, p90) = (optional(kind.median_error), optional(kind.p90_error));
+    let (factor, held) = (times(kind.p90_factor), optional(kind.covered_share));
+    let (left_out, width) = (optional(kind.left_out_share), times(kind.median_width_factor));
+    format!("| {name} | {rows} | {scored} | {median} | {p90} | {factor} | {held} | {left_out} | {width} |")
 }
 
 pub(super) fn groups(text: &mut String, report: &Report) {

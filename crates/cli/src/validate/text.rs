@@ -40,6 +40,7 @@ pub(super) fn kinds(kinds: &[KindScore]) -> String {
         "90th percentile",
         "90th of the factor",
         "held by 90 %",
+        "left out",
         "high/low",
     ];
     table.row(titles.into_iter().enumerate().map(|(index, title)| titled(index == 0, title)));
@@ -52,6 +53,7 @@ pub(super) fn kinds(kinds: &[KindScore]) -> String {
             Cell::number(optional(kind.p90_error)),
             Cell::number(times(kind.p90_factor)),
             Cell::number(optional(kind.covered_share)),
+            Cell::number(optional(kind.left_out_share)),
             Cell::number(times(kind.median_width_factor)),
         ]);
     }

@@ -1,29 +1,27 @@
-//! The parameters of a machine from rows of benchmarks: least squares of the logarithms of ratios, with what is
-//! taken before anything is measured, and rows that lie far off counting less.
-
-use std::collections::BTreeMap;
+//! What a machine does differently, from rows of benchmarks: the most likely parameters and what they leave, with
+//! rows that lie far off counting less, for each of a few things that a machine may be.
 
 use weft_catalogue::Catalogue;
-use weft_collective::Collective;
 
-use super::curve;
-use super::growth::Growth;
-use super::matrix::Cholesky;
+use super::model::{COUNT, LIBRARY, Model, Parameter, Values};
 use super::pairs::PairEvidence;
-use super::{Calibration, Fitted, Parts, Regime};
+use super::process::{Given, Process};
+use super::{Calibration, Parts, Regime, Wire};
 use crate::PredictError;
-use crate::nccl::constants::{Column, Constants};
+use crate::nccl::constants::Constants;
 
-/// The catalogue's entry of what is taken before anything is measured.
-pub(super) const LIBRARY: &str = "calibration";
-/// Rows of its table of priors, in the order of [`Parameters`].
-const NAMES: [&str; COUNT] =
-    ["launch-us", "step-scale", "ramp-scale", "intra-efficiency", "inter-efficiency"];
-const COUNT: usize = 5;
 /// Where nothing moves any more; far below what any row can tell.
-const ROUNDS: usize = 40;
-/// Rows beyond so many deviations count by their distance, not by its square (Huber).
-const FAR: f64 = 1.5;
+const ROUNDS: usize = 10;
+/// Rounds after which rows that lie far off count less.
+const SETTLED: usize = 2;
+/// Of each step so much is taken: times are no straight lines of their parameters.
+const STEP: f64 = 0.7;
+/// Logarithms of factors stay within what a machine may do that still runs.
+const FARTHEST: f64 = 3.0;
+/// Where a start of kernels is less likely than this it is left out of account.
+const UNLIKELY: f64 = 0.05;
+/// Rows of one regime whose messages are closer than this share of each other become one.
+const CLOSE: f64 = 0.01;
 
 /// A measured time, and what is predicted of it without a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +34,24 @@ pub struct Observation {
     pub measured_us: f64,
 }
 
+/// Like observations as one, as a calibration keeps them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Kept {
+    pub row: Observation,
+    /// How many they were.
+    pub count: f64,
+    /// What it counts beside others, from 0 to 1: less where it lies far from what they say.
+    pub weight: f64,
+}
+
+/// Rates of copies as one more row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Copies {
+    pub evidence: PairEvidence,
+    /// Variance of what it tells of the bandwidth of collectives.
+    pub noise: f64,
+}
+
 /// Fits a machine. Rows without a time are left out; without any row the calibration changes nothing but what
 /// `pairs` tell of the links. The order of the rows does not matter beyond rounding, and nothing is random.
 pub fn fit(
@@ -43,141 +59,172 @@ pub fn fit(
     pairs: &[PairEvidence],
     catalogue: &Catalogue,
 ) -> Result<Calibration, PredictError> {
-    let usable: Vec<Observation> = observations
-        .iter()
-        .copied()
-        .filter(|it| it.measured_us > 0.0 && it.measured_us.is_finite() && it.parts.total_us() > 0.0)
-        .collect();
     let constants = Constants::of(catalogue, LIBRARY)?;
-    let priors = Priors::new(constants, pairs)?;
-    let (parameters, spreads) = priors.fit(&usable);
-    let fitted =
-        |index: usize| Fitted { value: libm::exp(parameters[index]), standard_error: spreads[index] };
-    let mut calibration = Calibration {
-        launch_us: Fitted { value: parameters[0], standard_error: spreads[0] },
-        step_scale: fitted(1),
-        ramp_scale: fitted(2),
-        intra_efficiency: fitted(3),
-        inter_efficiency: fitted(4),
-        ..Calibration::default()
+    let kept = merged(observations);
+    let model = Model::of(catalogue, innermost(&kept))?;
+    let own = constants.only("copy-engine", "pairs")?;
+    let pairs = pairs.iter().filter(|pair| pair.share > 0.0);
+    let copies: Vec<Copies> =
+        pairs.map(|evidence| Copies { evidence: *evidence, noise: own * own }).collect();
+    if kept.is_empty() && copies.is_empty() {
+        return Ok(Calibration::default());
+    }
+    let quick = Constants::of(catalogue, "nccl-achieved")?.only("process-per-gpu", "share")?;
+    let freedom = constants.only("row", "freedom")?;
+    let (odd, wider) = (constants.only("odd", "share")?, constants.only("odd", "wider")?);
+    let differs = kept.iter().any(|kept| kept.row.parts.least_host_us < kept.row.parts.host_us);
+    let starts: &[bool] = if differs { &[false, true] } else { &[false] };
+    let mut found: Vec<(f64, bool, Fit)> = Vec::new();
+    for least_host in starts.iter().copied() {
+        let start = libm::log(if least_host { quick } else { 1.0 - quick });
+        for (share, scale) in [(1.0 - odd, 1.0), (odd, wider)] {
+            let mut model = model;
+            for parameter in [Parameter::Intra, Parameter::Inter] {
+                model.deviations[parameter as usize] *= scale;
+            }
+            let fit = Fit { model, least_host, factors: [0.0; COUNT], kept: kept.clone() };
+            if let Some((fit, evidence)) = fit.settled(&copies, freedom) {
+                found.push((evidence + start + libm::log(share), least_host, fit));
+            }
+        }
+    }
+    let Some((most, _, _)) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return Ok(Calibration::default());
     };
-    let mut by_collective: BTreeMap<Collective, Vec<(f64, f64)>> = BTreeMap::new();
-    for row in &usable {
-        let left = libm::log(row.measured_us / calibration.scaled_us(&row.parts));
-        by_collective.entry(row.regime.collective).or_default().push((row.parts.bytes, left));
-    }
-    calibration.growths =
-        by_collective.iter().map(|(collective, rows)| Growth::fitted(*collective, rows)).collect();
-    calibration.corrections = curve::corrections(&usable, &calibration, constants)?;
-    Ok(calibration)
+    let weigh = |evidence: f64| libm::exp(evidence - most);
+    let all: f64 = found.iter().map(|(evidence, ..)| weigh(*evidence)).sum();
+    let quick = found.iter().filter(|(_, least_host, _)| *least_host);
+    // An empty sum of numbers is -0.
+    let least_host_share = quick.map(|it| weigh(it.0)).fold(0.0, |sum, one| sum + one) / all;
+    let wanted = least_host_share > 0.5;
+    let of_start = found.into_iter().filter(|(_, least_host, _)| *least_host == wanted);
+    let best = of_start.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, _, fit)| fit);
+    let unsure = (UNLIKELY..=1.0 - UNLIKELY).contains(&least_host_share);
+    let best = match best {
+        Some(fit) if unsure => fit.unsure_of_start(least_host_share, &copies, freedom),
+        best => best,
+    };
+    Ok(best.and_then(|fit| fit.calibration(copies, least_host_share)).unwrap_or_default())
 }
 
-/// The launch in microseconds, and the logarithms of the factors.
-type Parameters = [f64; COUNT];
-
-struct Priors {
-    means: Parameters,
-    deviations: Parameters,
-    /// Of one row's logarithm.
-    noise: f64,
-}
-
-impl Priors {
-    fn new(constants: Constants<'_>, pairs: &[PairEvidence]) -> Result<Self, PredictError> {
-        let (mut means, mut deviations) = ([0.0; COUNT], [0.0; COUNT]);
-        for (index, name) in NAMES.into_iter().enumerate() {
-            means[index] = constants.value("prior", name, Column::First)?;
-            deviations[index] = constants.value("prior", name, Column::Second)?;
-        }
-        // What copies between pairs tell of the links is one more observation of the efficiency inside a host.
-        for pair in pairs.iter().filter(|pair| pair.share > 0.0) {
-            let own = constants.only("copy-engine", "pairs")?;
-            let (weight, other) = (deviations[3].powi(-2), own.powi(-2));
-            means[3] = (means[3] * weight + libm::log(pair.share) * other) / (weight + other);
-            deviations[3] = (weight + other).sqrt().recip();
-        }
-        Ok(Self { means, deviations, noise: constants.only("row", "parameters")? })
-    }
-
-    /// The most likely parameters, and the deviation of each.
-    fn fit(&self, rows: &[Observation]) -> (Parameters, Parameters) {
-        let mut best = self.means;
-        let mut least = self.loss(rows, &best);
-        let mut spreads = self.deviations;
-        for _ in 0..ROUNDS {
-            let (normal, right) = self.equations(rows, &best);
-            let Some(triangle) = Cholesky::of(&normal) else { break };
-            let step = triangle.solve(&right);
-            for (spread, variance) in spreads.iter_mut().zip(triangle.inverse_diagonal()) {
-                *spread = variance.sqrt();
-            }
-            // Half the step as long as it would lead uphill.
-            let tried = (0..12).map(|halvings| {
-                let part = libm::ldexp(1.0, -halvings);
-                let mut next = best;
-                for (value, change) in next.iter_mut().zip(&step) {
-                    *value += part * change;
-                }
-                next
-            });
-            let found = tried.map(|next| (self.loss(rows, &next), next)).find(|(loss, _)| *loss < least);
-            let Some((loss, next)) = found else { break };
-            (least, best) = (loss, next);
-        }
-        (best, spreads)
-    }
-
-    fn loss(&self, rows: &[Observation], parameters: &Parameters) -> f64 {
-        let huber = |distance: f64| {
-            if distance <= FAR { 0.5 * distance * distance } else { FAR * (distance - 0.5 * FAR) }
+/// Rows of one regime and like messages as one; those that cannot be times left out.
+fn merged(observations: &[Observation]) -> Vec<Kept> {
+    let usable = |row: &&Observation| {
+        row.measured_us > 0.0 && row.measured_us.is_finite() && row.parts.total_us() > 0.0
+    };
+    let mut rows: Vec<Observation> = observations.iter().filter(usable).copied().collect();
+    let key = |row: &Observation| (row.parts.bytes, row.parts.total_us(), row.measured_us);
+    rows.sort_by(|a, b| {
+        let (a_key, b_key) = (key(a), key(b));
+        let numbers =
+            a_key.0.total_cmp(&b_key.0).then(a_key.1.total_cmp(&b_key.1)).then(a_key.2.total_cmp(&b_key.2));
+        (a.regime, a.parts.ranks).cmp(&(b.regime, b.parts.ranks)).then(numbers)
+    });
+    let mut kept: Vec<Kept> = Vec::new();
+    for row in rows {
+        let like = |last: &Kept| {
+            let near = |a: f64, b: f64| (a / b - 1.0).abs() <= CLOSE;
+            let (last, own) = (&last.row, &row);
+            last.regime == own.regime
+                && last.parts.ranks == own.parts.ranks
+                && near(last.parts.bytes, own.parts.bytes)
+                && near(last.parts.total_us(), own.parts.total_us())
         };
-        let rows: f64 = rows.iter().map(|row| huber(self.distance(row, parameters).abs())).sum();
-        let own = parameters.iter().zip(&self.means).zip(&self.deviations);
-        let own: f64 = own.map(|((value, mean), deviation)| 0.5 * ((value - mean) / deviation).powi(2)).sum();
-        rows + own
-    }
-
-    /// How many deviations a row is above what is expected.
-    fn distance(&self, row: &Observation, parameters: &Parameters) -> f64 {
-        libm::log(row.measured_us / scaled(&row.parts, parameters).1) / self.noise
-    }
-
-    /// The linear equations of the next step (Gauss-Newton).
-    fn equations(&self, rows: &[Observation], parameters: &Parameters) -> (Vec<Vec<f64>>, Vec<f64>) {
-        let mut normal = vec![vec![0.0; COUNT]; COUNT];
-        let mut right = vec![0.0; COUNT];
-        for (index, deviation) in self.deviations.iter().enumerate() {
-            normal[index][index] = deviation.powi(-2);
-            right[index] = (self.means[index] - parameters[index]) * deviation.powi(-2);
-        }
-        for row in rows {
-            let (slopes, _) = scaled(&row.parts, parameters);
-            let distance = self.distance(row, parameters);
-            let weight = if distance.abs() <= FAR { 1.0 } else { FAR / distance.abs() };
-            for (first, slope) in slopes.iter().enumerate() {
-                let slope = slope / self.noise;
-                right[first] += weight * slope * distance;
-                for (second, other) in slopes.iter().enumerate() {
-                    normal[first][second] += weight * slope * other / self.noise;
-                }
+        match kept.last_mut().filter(|last| like(last)) {
+            Some(last) => {
+                last.count += 1.0;
+                // The mean of the logarithms so far.
+                let share = 1.0 / last.count;
+                last.row.measured_us =
+                    libm::pow(last.row.measured_us, 1.0 - share) * libm::pow(row.measured_us, share);
             }
+            None => kept.push(Kept { row, count: 1.0, weight: 1.0 }),
         }
-        (normal, right)
     }
+    kept
 }
 
-/// How the logarithm of a time changes with each parameter, and the time.
-fn scaled(parts: &Parts, parameters: &Parameters) -> (Parameters, f64) {
-    let factor = |index: usize| libm::exp(parameters[index]);
-    let launch = (parts.launch_us + parameters[0]).max(0.0);
-    let own = [
-        parts.steps_us * factor(1),
-        parts.ramp_us * factor(2),
-        parts.intra_us / factor(3),
-        parts.inter_us / factor(4),
-    ];
-    // A launch that is fitted away altogether leaves a time all the same.
-    let total = (launch + own.iter().sum::<f64>()).max(0.01 * parts.total_us());
-    let launch_slope = if launch > 0.0 { 1.0 / total } else { 0.0 };
-    ([launch_slope, own[0] / total, own[1] / total, -own[2] / total, -own[3] / total], total)
+/// What the bytes inside a host pass; of several kinds the one that is known worst.
+fn innermost(kept: &[Kept]) -> Wire {
+    let inside = kept.iter().map(|kept| kept.row.parts.wire);
+    let inside = inside.filter(|wire| matches!(wire, Wire::Fabric | Wire::Pcie | Wire::Staged));
+    inside.max().unwrap_or(Wire::Fabric)
+}
+
+/// A machine while it is being fitted.
+#[derive(Debug, Clone)]
+pub(super) struct Fit {
+    pub model: Model,
+    pub least_host: bool,
+    pub factors: Values,
+    pub kept: Vec<Kept>,
+}
+
+impl Fit {
+    /// The process about the parameters so far.
+    pub fn process(&self, copies: &[Copies]) -> Option<Process> {
+        let noise = self.model.noise * self.model.noise;
+        let rows = self.kept.iter().map(|kept| {
+            let Observation { regime, parts, measured_us } = kept.row;
+            let place = self.model.place(Some(regime), &parts, &self.factors, self.least_host);
+            let left = libm::log(measured_us) - place.log_us;
+            Given { place, left, noise: noise / (kept.count * kept.weight) }
+        });
+        let copies = copies.iter().map(|copies| {
+            let place = Model::copies(&self.factors);
+            // A link of half the rate takes twice the time.
+            Given { place, left: -libm::log(copies.evidence.share) - place.log_us, noise: copies.noise }
+        });
+        Process::of(self.model, self.factors, rows.chain(copies).collect())
+    }
+
+    /// The most likely parameters, and how likely all of it is.
+    fn settled(mut self, copies: &[Copies], freedom: f64) -> Option<(Self, f64)> {
+        let mut process = self.process(copies)?;
+        for round in 0..ROUNDS {
+            let step = if round == 0 { 1.0 } else { STEP };
+            for (factor, likely) in self.factors.iter_mut().zip(process.most_likely()) {
+                *factor = (*factor + step * (likely - *factor)).clamp(-FARTHEST, FARTHEST);
+            }
+            if round >= SETTLED {
+                for (kept, error) in self.kept.iter_mut().zip(process.errors()) {
+                    // As if what rows differ by had heavy tails (Student's distribution).
+                    kept.weight = ((freedom + 1.0) / (freedom + error * error)).min(1.0);
+                }
+            }
+            process = self.process(copies)?;
+        }
+        self.model.wider = process.wider();
+        // What it takes to hold rows for outliers.
+        let weights = self.kept.iter().map(|kept| libm::log(kept.weight) - kept.weight + 1.0);
+        let evidence = process.evidence + 0.5 * freedom * weights.sum::<f64>();
+        Some((self, evidence))
+    }
+
+    /// Where the rows do not tell who starts the kernels, the host's time may be that of either way, which rows near
+    /// by would show.
+    fn unsure_of_start(mut self, share: f64, copies: &[Copies], freedom: f64) -> Option<Self> {
+        let ratio = |kept: &Kept| kept.row.parts.host_us / kept.row.parts.least_host_us;
+        let ratios = self.kept.iter().map(ratio).filter(|ratio| *ratio > 1.0 && ratio.is_finite());
+        let most = libm::log(ratios.fold(1.0, f64::max));
+        // Of two values with these shares.
+        let apart = (share * (1.0 - share)).sqrt() * most;
+        let host = &mut self.model.deviations[Parameter::Host as usize];
+        *host = host.hypot(apart);
+        self.settled(copies, freedom).map(|(fit, _)| fit)
+    }
+
+    fn calibration(self, copies: Vec<Copies>, least_host_share: f64) -> Option<Calibration> {
+        let process = self.process(&copies)?;
+        Some(Calibration {
+            factors: self.factors,
+            deviations: process.deviations(),
+            model: Some(self.model),
+            rows: self.kept,
+            copies,
+            least_host_share,
+            process: Some(process),
+            ..Calibration::default()
+        })
+    }
 }

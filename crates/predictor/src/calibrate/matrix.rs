@@ -1,6 +1,7 @@
 //! Small symmetric systems of equations.
 
 /// A lower triangle whose product with its transpose is a symmetric matrix that is positive definite.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cholesky {
     rows: Vec<Vec<f64>>,
 }
@@ -48,13 +49,25 @@ impl Cholesky {
 
     /// The diagonal of the inverse.
     pub(super) fn inverse_diagonal(&self) -> Vec<f64> {
-        (0..self.rows.len())
-            .map(|index| {
-                let mut unit = vec![0.0; self.rows.len()];
-                unit[index] = 1.0;
-                self.solve(&unit)[index]
-            })
-            .collect()
+        let count = self.rows.len();
+        let mut diagonal = vec![0.0; count];
+        for column in 0..count {
+            // The column of the triangle's own inverse; above it there is nothing.
+            let mut inverse = Vec::with_capacity(count - column);
+            for (index, row) in self.rows.iter().enumerate().skip(column) {
+                let before = row[column..index].iter().zip(&inverse).map(|(a, b): (&f64, &f64)| a * b);
+                let unit = if index == column { 1.0 } else { 0.0 };
+                inverse.push((unit - before.sum::<f64>()) / row[index]);
+            }
+            diagonal[column] = inverse.iter().map(|value| value * value).sum();
+        }
+        diagonal
+    }
+
+    /// The logarithm of the determinant of the matrix.
+    pub(super) fn log_determinant(&self) -> f64 {
+        let ends = self.rows.iter().filter_map(|row| row.last());
+        2.0 * ends.map(|value| libm::log(*value)).sum::<f64>()
     }
 }
 
@@ -70,6 +83,7 @@ mod tests {
             |found: &[f64], wanted: &[f64]| found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12);
         assert!(close(&triangle.solve(&[10.0, 9.0]), &[1.5, 2.0]));
         assert!(close(&triangle.inverse_diagonal(), &[0.375, 0.5]));
+        assert!((triangle.log_determinant() - libm::log(8.0)).abs() < 1e-12);
         assert!(Cholesky::of(&[vec![1.0, 2.0], vec![2.0, 1.0]]).is_none());
     }
 }

@@ -1,14 +1,15 @@
 //! What this machine does differently from what is predicted of its kind: a few parameters, and what they leave.
 //!
-//! A prediction has [`Parts`]; a [`Calibration`] scales each of them, then corrects the time by what was measured
-//! of times like it. [`fit`] finds both, and how far they can be trusted, from rows of benchmarks.
+//! A prediction has [`Parts`]; a [`Calibration`] scales each of them by a [`Parameter`], then corrects the time by
+//! what was measured of messages like it. [`fit`] finds both, and how far they can be trusted, from rows of
+//! benchmarks: few rows leave what is known of such machines in general, many outweigh it.
 
-mod curve;
 mod file;
 mod fit;
-mod growth;
 mod matrix;
+mod model;
 mod pairs;
+mod process;
 #[cfg(test)]
 mod tests;
 
@@ -18,33 +19,91 @@ use weft_topology::{Health, LinkFamily, Overlay, Topology};
 
 pub use file::CALIBRATION_FILE;
 pub use fit::{Observation, fit};
+pub use model::Parameter;
 pub use pairs::{PairEvidence, pair_evidence};
 
-use self::growth::Growth;
+use self::fit::{Copies, Kept};
+use self::model::{Model, Place, Values};
+use self::process::Process;
 use crate::{Algorithm, Protocol};
 
-/// The time of one operation in microseconds, in the parts that a calibration scales. Their sum is what is
-/// predicted without one.
+/// What the bytes of a message pass, by what is known of how far such wires are from what they are said to carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Wire {
+    /// Links between GPUs.
+    #[default]
+    Fabric,
+    /// Single stores with flags, of protocol LL, whatever they pass.
+    Stores,
+    /// PCIe from GPU to GPU.
+    Pcie,
+    /// PCIe by way of host memory.
+    Staged,
+    /// Between hosts.
+    Network,
+}
+
+impl Wire {
+    /// All, in order.
+    pub const ALL: [Self; 5] = [Self::Fabric, Self::Stores, Self::Pcie, Self::Staged, Self::Network];
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fabric => "fabric",
+            Self::Stores => "stores",
+            Self::Pcie => "pcie",
+            Self::Staged => "staged",
+            Self::Network => "network",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|wire| wire.name() == name)
+    }
+}
+
+/// The time of one operation in microseconds, in the parts that a calibration scales: the host starts kernels
+/// while GPUs work, so that the longer of both counts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Parts {
+    /// GPUs that take part.
+    pub ranks: u32,
     /// The message.
     pub bytes: f64,
-    /// Before the first step: launching, and what the library does once per operation.
-    pub launch_us: f64,
+    /// What a caller waits for before anything starts.
+    pub call_us: f64,
+    /// What the host needs to start the kernels.
+    pub host_us: f64,
+    /// The same with a process for each GPU, where nobody said who starts them; else as `host_us`.
+    pub least_host_us: f64,
+    /// Start and end of the kernel on a GPU.
+    pub kernel_us: f64,
     /// Steps one after the other.
     pub steps_us: f64,
     /// What filling the pipeline adds.
-    pub ramp_us: f64,
-    /// All bytes at the bandwidth that is expected, where links inside a host are the narrow ones.
-    pub intra_us: f64,
-    /// The same where links between hosts are.
-    pub inter_us: f64,
+    pub filling_us: f64,
+    /// All bytes at the bandwidth that is expected.
+    pub wire_us: f64,
+    /// Of what.
+    pub wire: Wire,
 }
 
 impl Parts {
     /// All of it.
     pub fn total_us(&self) -> f64 {
-        self.launch_us + self.steps_us + self.ramp_us + self.intra_us + self.inter_us
+        self.call_us + self.device_us().max(self.host_us)
+    }
+
+    /// The GPUs' own time.
+    pub fn device_us(&self) -> f64 {
+        self.kernel_us + self.steps_us + self.filling_us + self.wire_us
+    }
+
+    /// Whether GPUs wait for the host that starts their kernels one after the other.
+    pub fn waits_for_host(&self) -> bool {
+        self.host_us > self.device_us()
     }
 }
 
@@ -62,9 +121,9 @@ pub struct Regime {
 /// A fitted parameter and how far it may be off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fitted {
-    /// The value: a factor, or microseconds of the launch.
+    /// The factor.
     pub value: f64,
-    /// The standard deviation: of the factor's logarithm, or microseconds of the launch.
+    /// The standard deviation of its logarithm.
     pub standard_error: f64,
 }
 
@@ -77,45 +136,25 @@ pub struct CalibrationSource {
     pub rows: usize,
 }
 
-/// A correction of the time by what was measured at like times, of one collective.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Correction {
-    pub collective: Collective,
-    /// `None` for choices of which nothing was measured.
-    pub choice: Option<(Algorithm, Protocol)>,
-    pub knots: Vec<Knot>,
-}
-
-/// A place of a correction; between two of them the logarithms are interpolated.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Knot {
-    /// Time before the correction.
-    pub time_us: f64,
-    /// Times this.
-    pub factor: f64,
-    /// Standard deviation of the logarithm of what comes out, the rows' own included.
-    pub spread: f64,
-}
-
 /// What a machine does differently.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Calibration {
     /// The machine, as the user names it.
     pub machine: Option<String>,
     /// Where the rows are from.
     pub sources: Vec<CalibrationSource>,
-    /// Microseconds that are added before the first byte.
-    pub launch_us: Fitted,
-    /// A factor on steps.
-    pub step_scale: Fitted,
-    /// A factor on what filling the pipeline adds.
-    pub ramp_scale: Fitted,
-    /// A factor on the bandwidth that is expected inside a host.
-    pub intra_efficiency: Fitted,
-    /// A factor on the bandwidth that is expected between hosts.
-    pub inter_efficiency: Fitted,
-    pub(crate) growths: Vec<Growth>,
-    pub(crate) corrections: Vec<Correction>,
+    /// Logarithms of factors on times.
+    factors: Values,
+    /// Their deviations.
+    deviations: Values,
+    /// How likely each GPU has a process of its own, where nobody says who starts the kernels.
+    least_host_share: f64,
+    /// What was taken for granted; `None` where nothing was measured.
+    model: Option<Model>,
+    rows: Vec<Kept>,
+    copies: Vec<Copies>,
+    /// What follows from the rows.
+    process: Option<Process>,
 }
 
 /// A time and the interval that holds nine of ten measurements.
@@ -132,53 +171,49 @@ pub struct Calibrated {
 /// Standard deviations between the middle of a normal distribution and what one of twenty exceeds.
 const ONE_OF_TWENTY: f64 = 1.645;
 
-impl Default for Calibration {
-    /// Nothing is known: every prediction stays as it is.
-    fn default() -> Self {
-        let as_predicted = Fitted { value: 1.0, standard_error: 0.0 };
-        Self {
-            machine: None,
-            sources: Vec::new(),
-            launch_us: Fitted { value: 0.0, standard_error: 0.0 },
-            step_scale: as_predicted,
-            ramp_scale: as_predicted,
-            intra_efficiency: as_predicted,
-            inter_efficiency: as_predicted,
-            growths: Vec::new(),
-            corrections: Vec::new(),
+impl Calibration {
+    /// A parameter: a factor on a time or, of an efficiency, on a bandwidth.
+    pub fn fitted(&self, parameter: Parameter) -> Fitted {
+        let sign = if parameter.is_rate() { -1.0 } else { 1.0 };
+        Fitted {
+            value: libm::exp(sign * self.factors[parameter as usize]),
+            standard_error: self.deviations[parameter as usize],
         }
     }
-}
 
-impl Calibration {
     /// Microseconds by the parameters alone.
     pub fn scaled_us(&self, parts: &Parts) -> f64 {
-        (parts.launch_us + self.launch_us.value).max(0.0)
-            + parts.steps_us * self.step_scale.value
-            + parts.ramp_us * self.ramp_scale.value
-            + parts.intra_us / self.intra_efficiency.value
-            + parts.inter_us / self.inter_efficiency.value
+        self.place(None, parts).map_or_else(|| parts.total_us(), |place| libm::exp(place.log_us))
     }
 
-    /// Microseconds by the parameters and the growth with the message.
-    pub(crate) fn grown_us(&self, collective: Collective, parts: &Parts) -> f64 {
-        let growth = self.growths.iter().find(|growth| growth.collective == collective);
-        self.scaled_us(parts) * growth.map_or(1.0, |growth| growth.at(parts.bytes))
-    }
-
-    /// Microseconds as expected of this machine. Where a part grows and none shrinks, the time grows.
+    /// Microseconds as expected of this machine.
     pub fn time_us(&self, regime: Regime, parts: &Parts) -> f64 {
-        let scaled_us = self.grown_us(regime.collective, parts);
-        self.correction(regime).map_or(scaled_us, |correction| scaled_us * correction.at(scaled_us).0)
+        let Some((mut place, process)) = self.place(Some(regime), parts).zip(self.process.as_ref()) else {
+            return parts.total_us();
+        };
+        // Below the smallest that was measured the correction stays: no smaller message takes longer for want of rows.
+        let of_collective = self.rows.iter().filter(|kept| kept.row.regime.collective == regime.collective);
+        let least = of_collective.map(|kept| kept.row.parts.bytes).reduce(f64::min);
+        place.size = place.size.max(least.map_or(0.0, libm::log2));
+        libm::exp(process.log_us(&place))
     }
 
-    /// The time with its interval; `None` where nothing was measured of the collective, so that what is known of
-    /// such machines in general still holds.
+    /// The time with its interval; `None` where nothing was measured at all, so that what is known of such machines
+    /// in general still holds.
     pub fn interval(&self, regime: Regime, parts: &Parts) -> Option<Calibrated> {
-        let scaled_us = self.grown_us(regime.collective, parts);
-        let (factor, spread) = self.correction(regime)?.at(scaled_us);
-        let (time_us, wide) = (scaled_us * factor, libm::exp(ONE_OF_TWENTY * spread));
+        let place = self.place(Some(regime), parts)?;
+        let deviation = self.process.as_ref()?.deviation(&place);
+        let (time_us, wide) = (self.time_us(regime, parts), libm::exp(ONE_OF_TWENTY * deviation));
         Some(Calibrated { time_us, low_us: time_us / wide, high_us: time_us * wide })
+    }
+
+    /// Whether each GPU has a process of its own, as far as rows tell.
+    fn has_least_host(&self) -> bool {
+        self.least_host_share > 0.5
+    }
+
+    fn place(&self, regime: Option<Regime>, parts: &Parts) -> Option<Place> {
+        Some(self.model.as_ref()?.place(regime, parts, &self.factors, self.has_least_host()))
     }
 
     /// The machine with links that carry what its efficiencies say, for whatever plays messages on them.
@@ -187,43 +222,18 @@ impl Calibration {
         let mut overlay = Overlay::default();
         for (id, link) in topology.links() {
             let share = match topology.family(link) {
-                LinkFamily::Network => self.inter_efficiency.value,
+                LinkFamily::Network => self.fitted(Parameter::Inter).value,
                 LinkFamily::GpuFabric
                 | LinkFamily::Pcie
                 | LinkFamily::Coherent
                 | LinkFamily::Socket
                 | LinkFamily::OnPackage
                 | LinkFamily::Memory
-                | LinkFamily::DisplayBridge => self.intra_efficiency.value,
+                | LinkFamily::DisplayBridge => self.fitted(Parameter::Intra).value,
             };
             let observed = Some(Rate::from_gigabytes(link.capacity.as_gigabytes() * share));
             overlay.set(id, Health { observed, ..Health::up(link.count) });
         }
         overlay.applied(topology)
-    }
-
-    /// The correction of a regime, else of its collective.
-    fn correction(&self, regime: Regime) -> Option<&Correction> {
-        let of_collective = || self.corrections.iter().filter(|it| it.collective == regime.collective);
-        let choice = Some((regime.algorithm, regime.protocol));
-        of_collective()
-            .find(|it| it.choice == choice)
-            .or_else(|| of_collective().find(|it| it.choice.is_none()))
-    }
-}
-
-impl Correction {
-    /// The factor at a time and its spread; as at the first and the last knot beyond them.
-    fn at(&self, time_us: f64) -> (f64, f64) {
-        let after = self.knots.partition_point(|knot| knot.time_us <= time_us);
-        match (after.checked_sub(1).and_then(|before| self.knots.get(before)), self.knots.get(after)) {
-            (Some(before), Some(next)) => {
-                let share = libm::log(time_us / before.time_us) / libm::log(next.time_us / before.time_us);
-                let factor = before.factor * libm::pow(next.factor / before.factor, share);
-                (factor, before.spread + share * (next.spread - before.spread))
-            }
-            (Some(only), None) | (None, Some(only)) => (only.factor, only.spread),
-            (None, None) => (1.0, 0.0),
-        }
     }
 }

@@ -3,11 +3,13 @@
 use weft_base::Bytes;
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
+use weft_topology::NcclPath;
 
 use super::network;
 use super::{LIBRARY, LaunchCost, Time};
 use crate::PredictError;
 use crate::bound::Bound;
+use crate::calibrate::Wire;
 use crate::nccl::choice::{Algorithm, Choice, Protocol, generation};
 use crate::nccl::constants::{Column, Constants};
 use crate::nccl::tuning::Tuning;
@@ -146,8 +148,32 @@ pub(crate) fn time(expected: &Expected<'_>, launch: LaunchCost, bytes: Bytes, co
         steps_us: expected.intra_us + expected.inter_us,
         filling_us,
         wire_us: wire_us(bytes.as_f64()),
-        between: expected.between,
-        staged: expected.choice.staged && !expected.between,
+        wire: wire(expected),
+    }
+}
+
+/// What the bytes pass.
+fn wire(expected: &Expected<'_>) -> Wire {
+    let choice = &expected.choice;
+    if choice.staged && !expected.between {
+        return Wire::Staged;
+    }
+    if choice.protocol == Protocol::Ll {
+        return Wire::Stores;
+    }
+    if expected.between {
+        return Wire::Network;
+    }
+    match choice.kind {
+        NcclPath::Loc | NcclPath::Nvl | NcclPath::Nvb | NcclPath::C2c => Wire::Fabric,
+        NcclPath::Pix
+        | NcclPath::Pxb
+        | NcclPath::P2c
+        | NcclPath::Pxn
+        | NcclPath::Phb
+        | NcclPath::Sys
+        | NcclPath::Net
+        | NcclPath::Dis => Wire::Pcie,
     }
 }
 

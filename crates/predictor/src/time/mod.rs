@@ -6,6 +6,7 @@
 mod achieved;
 mod breakdown;
 mod crowd;
+mod interval;
 mod launch;
 mod network;
 mod pricing;
@@ -17,7 +18,7 @@ pub use validity::OUTSIDE;
 pub(crate) use validity::notes;
 
 use achieved::{expect, time};
-use breakdown::Spreads;
+use interval::Spreads;
 use launch::{LaunchCost, Launches};
 
 pub(crate) use achieved::Expected;

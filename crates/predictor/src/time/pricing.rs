@@ -7,7 +7,7 @@ use weft_collective::Collective;
 use super::{Expected, LIBRARY, Launch, LaunchCost, Launches, Spreads, Time, expect, time};
 use crate::PredictError;
 use crate::bound::Bound;
-use crate::calibrate::{Calibrated, Calibration, Regime};
+use crate::calibrate::{Calibrated, Calibration, Parts, Regime};
 use crate::contention::{Between, Pattern};
 use crate::nccl::choice::{Algorithm, Choice, Protocol, generation};
 use crate::nccl::constants::Constants;
@@ -125,33 +125,48 @@ impl<'a> Pricing<'a> {
         time(expected, launch, bytes, expected.choice.correction(bytes))
     }
 
-    /// Microseconds as expected of this machine, and between which 90 % of measurements are expected.
-    fn expected_us(&self, index: usize, bytes: Bytes) -> Calibrated {
-        let time = self.time_of(index, bytes, self.launches.expected);
-        let (mut low_us, mut high_us) = time.interval_us(&self.spreads);
-        if let Some([least, most]) = self.choices[index].crowded {
-            let with = |share: f64| Time { wire_us: time.wire_us / share, ..time }.interval_us(&self.spreads);
-            (low_us, high_us) = (with(most).0, with(least).1);
-        }
-        // Where nobody said who starts the kernels, the quickest way is as likely.
-        let least_us = self.time_of(index, bytes, self.launches.least).total_us();
-        let general = Calibrated { time_us: time.total_us(), low_us: low_us.min(least_us), high_us };
-        let Some(calibration) = self.calibration else { return general };
-        let (choice, parts) = (&self.choices[index].choice, time.parts());
+    /// The parts of a choice's time, and what it is one of.
+    fn parts(&self, index: usize, bytes: Bytes) -> (Regime, Parts) {
+        let least = self.time_of(index, bytes, self.launches.least);
+        let choice = &self.choices[index].choice;
         let regime =
             Regime { collective: self.collective, algorithm: choice.algorithm, protocol: choice.protocol };
-        let time_us = calibration.time_us(regime, &parts);
-        let scale = time_us / general.time_us;
-        let scaled = Calibrated { time_us, low_us: general.low_us * scale, high_us: general.high_us * scale };
-        calibration.interval(regime, &parts).unwrap_or(scaled)
+        (regime, self.time_of(index, bytes, self.launches.expected).parts(&least, self.tuning.ranks))
     }
 
-    /// What prices a size: the choice, the row of the table of trees, and whether GPUs wait for their host.
+    /// Microseconds as expected of this machine.
+    fn expected_us(&self, index: usize, bytes: Bytes) -> f64 {
+        let (regime, parts) = self.parts(index, bytes);
+        self.calibration.map_or_else(|| parts.total_us(), |known| known.time_us(regime, &parts))
+    }
+
+    /// The same, and between which 90 % of measurements are expected.
+    fn interval(&self, index: usize, bytes: Bytes) -> Calibrated {
+        let (regime, parts) = self.parts(index, bytes);
+        self.calibration.and_then(|known| known.interval(regime, &parts)).unwrap_or_else(|| {
+            let (mut low_us, mut high_us) = self.spreads.interval_us(&parts);
+            if let Some([least, most]) = self.choices[index].crowded {
+                let with =
+                    |share: f64| self.spreads.interval_us(&Parts { wire_us: parts.wire_us / share, ..parts });
+                (low_us, high_us) = (with(most).0.min(low_us), with(least).1.max(high_us));
+            }
+            Calibrated { time_us: parts.total_us(), low_us, high_us }
+        })
+    }
+
+    /// What prices a size: the choice, the row of the table of trees, and whether GPUs wait for their host; of a
+    /// machine with a calibration, which follows no rule of growth, the half doubling too.
     fn key(&self, bytes: u64) -> Result<(usize, u32, bool), PredictError> {
         let index = self.cheapest(Bytes::new(bytes))?;
         let waits = self.time_of(index, Bytes::new(bytes), self.launches.expected).waits_for_host();
         let is_tree = self.choices[index].choice.algorithm == Algorithm::Tree;
-        Ok((index, if is_tree { bytes.ilog2() } else { 0 }, waits))
+        let doubling = bytes.ilog2();
+        let row = match self.calibration {
+            Some(_) => 2 * doubling + u32::from(bytes >> doubling.saturating_sub(1) & 1 == 1),
+            None if is_tree => doubling,
+            None => 0,
+        };
+        Ok((index, row, waits))
     }
 
     /// Sizes below `bytes` after which something else prices, each with its time.
@@ -176,7 +191,7 @@ impl<'a> Pricing<'a> {
                 }
                 step /= 2;
             }
-            peaks.push((last, self.expected_us(key.0, Bytes::new(last)).time_us));
+            peaks.push((last, self.expected_us(key.0, Bytes::new(last))));
             start = last + 1;
         }
         Ok(peaks)
@@ -192,7 +207,7 @@ impl<'a> Pricing<'a> {
         let expected = &self.choices[index];
         let before = peaks.iter().filter(|(last, _)| *last < bytes.get()).map(|(_, time_us)| *time_us);
         let time = self.time_of(index, bytes, self.launches.expected);
-        let calibrated = self.expected_us(index, bytes);
+        let calibrated = self.interval(index, bytes);
         let time_us = before.fold(calibrated.time_us, f64::max);
         let raised = time_us / calibrated.time_us;
         let algbw = bytes.as_f64() / time_us / 1000.0;
@@ -215,7 +230,7 @@ impl<'a> Pricing<'a> {
             protocol: choice.protocol,
             channels: self.tuning.channels_used(choice, bytes)?,
             bound_by,
-            parts: time.parts(),
+            parts: self.parts(index, bytes).1,
         })
     }
 }

@@ -11,6 +11,7 @@ use weft_formats::Benchmark;
 use super::question::{Answer, Ask, Machines};
 use super::score::{Case, report};
 use super::{NOT_A_NUMBER, Report};
+use crate::calibrate::Calibration;
 use crate::{Launch, PeerAccess, Settings};
 
 /// What is known of a run beforehand.
@@ -115,13 +116,19 @@ fn run(record: &csv::StringRecord) -> Result<Run, String> {
     Ok(Run { file, machine, expect, collective, settings, why })
 }
 
-/// Predicts every row of `runs`, each given with the tables of its file.
-pub fn score_runs(runs: &[(Run, Vec<Benchmark>)], catalogue: &Catalogue) -> Corpus {
+/// Predicts every row of `runs`, each given with the tables of its file, of machines as their kind is or all with that
+/// calibration.
+pub fn score_runs(
+    runs: &[(Run, Vec<Benchmark>)],
+    calibration: Option<&Calibration>,
+    catalogue: &Catalogue,
+) -> Corpus {
     let cases: Vec<(&Run, Case)> = runs
         .iter()
         .flat_map(|(run, tables)| cases(run, tables, catalogue).into_iter().map(move |case| (run, case)))
         .collect();
-    let asks: Vec<Result<Ask, String>> = cases.iter().map(|(_, case)| case.ask.clone()).collect();
+    let asks: Vec<Result<Ask, String>> =
+        cases.iter().map(|(_, case)| case.ask.clone().map(|ask| ask.with(calibration))).collect();
     let answers = Machines::default().answer(&asks, catalogue);
     let of = |expect: Expect| {
         let pairs = cases.iter().zip(&answers).filter(move |((run, _), _)| run.expect == expect);

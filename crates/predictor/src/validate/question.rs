@@ -37,6 +37,11 @@ pub(super) struct Answer {
 }
 
 impl Ask {
+    /// The same of a machine with that calibration, where there is one.
+    pub fn with(self, calibration: Option<&Calibration>) -> Self {
+        Self { calibration: calibration.cloned(), ..self }
+    }
+
     /// What is asked for a published row, from its words alone.
     pub fn of(row: &Measurement, catalogue: &Catalogue) -> Result<Self, String> {
         let collective =

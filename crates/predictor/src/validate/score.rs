@@ -8,6 +8,7 @@ use weft_catalogue::Catalogue;
 use super::coverage::{self, Place};
 use super::question::{Answer, Ask, Machines};
 use super::{Kind, Measurement, ReadingError, Scored};
+use crate::calibrate::Calibration;
 
 /// A row that could not be scored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct KindScore {
     pub p90_factor: Option<f64>,
     /// Share of the predicted rows within their 90 % intervals, every group weighing the same.
     pub covered_share: Option<f64>,
+    /// The same where the intervals of each group are as wide as all other groups want them.
+    pub left_out_share: Option<f64>,
     /// Median of the intervals' ends over their begins, every group weighing the same.
     pub median_width_factor: Option<f64>,
 }
@@ -89,10 +92,15 @@ pub(super) struct Case {
     pub ask: Result<Ask, String>,
 }
 
-/// Scores the rows of several files.
-pub fn score(files: &[(String, Vec<Measurement>)], catalogue: &Catalogue) -> Report {
+/// Scores the rows of several files, of machines as their kind is or all with that calibration.
+pub fn score(
+    files: &[(String, Vec<Measurement>)],
+    calibration: Option<&Calibration>,
+    catalogue: &Catalogue,
+) -> Report {
     let cases = cases(files, catalogue);
-    let asks: Vec<Result<Ask, String>> = cases.iter().map(|case| case.ask.clone()).collect();
+    let asks: Vec<Result<Ask, String>> =
+        cases.iter().map(|case| case.ask.clone().map(|ask| ask.with(calibration))).collect();
     let answers = Machines::default().answer(&asks, catalogue);
     report(cases.iter().zip(answers))
 }
@@ -152,10 +160,14 @@ pub(super) fn report<'c>(answered: impl Iterator<Item = (&'c Case, Result<Answer
         let held = widened.and_then(|widened| coverage::held(groups[index].scored.iter(), widened));
         groups[index].left_out_share = held;
     }
-    let kinds = [Kind::Bandwidth, Kind::Between, Kind::Latency];
-    let kinds =
-        kinds.into_iter().map(|kind| kind_score(kind, &groups)).filter(|kind| kind.rows > 0).collect();
+    let kinds = kind_scores(&groups.iter().collect::<Vec<_>>());
     Report { groups, kinds }
+}
+
+/// Of each kind of which there are rows.
+pub(super) fn kind_scores(groups: &[&GroupScore]) -> Vec<KindScore> {
+    let kinds = [Kind::Bandwidth, Kind::Between, Kind::Latency];
+    kinds.into_iter().map(|kind| kind_score(kind, groups)).filter(|kind| kind.rows > 0).collect()
 }
 
 impl Case {
@@ -214,7 +226,7 @@ impl GroupScore {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
-fn kind_score(kind: Kind, groups: &[GroupScore]) -> KindScore {
+fn kind_score(kind: Kind, groups: &[&GroupScore]) -> KindScore {
     let of_kind = || groups.iter().filter(|group| group.kind == kind);
     let errors: Vec<(f64, f64)> = of_kind().flat_map(|group| group.weighted(|row| row.error)).collect();
     let factors: Vec<(f64, f64)> = of_kind().flat_map(|group| group.weighted(|row| row.factor)).collect();
@@ -225,6 +237,7 @@ fn kind_score(kind: Kind, groups: &[GroupScore]) -> KindScore {
         rows.collect()
     };
     let inside = predicted(|row| if row.distance_factor <= 1.0 + 1e-9 { 1.0 } else { 0.0 });
+    let left_out: Vec<f64> = of_kind().filter_map(|group| group.left_out_share).collect();
     let all: f64 = inside.iter().map(|(_, weight)| weight).sum();
     let held: f64 = inside.iter().map(|(value, weight)| value * weight).sum();
     KindScore {
@@ -235,6 +248,7 @@ fn kind_score(kind: Kind, groups: &[GroupScore]) -> KindScore {
         p90_error: quantile(&errors, 0.9),
         p90_factor: quantile(&factors, 0.9),
         covered_share: (all > 0.0).then(|| held / all),
+        left_out_share: (!left_out.is_empty()).then(|| left_out.iter().sum::<f64>() / left_out.len() as f64),
         median_width_factor: quantile(&predicted(|row| row.width_factor), 0.5),
     }
 }
