@@ -11,8 +11,8 @@ fn the_example_of_the_design_is_explained() {
     insta::assert_snapshot!(weft(&[&args[..], &["--explain"]].concat()), @r#"
     all-gather over 2 GPUs: 2 x NVIDIA GeForce RTX 3090, 1 socket
 
-         size      time           90 % within       algbw       busbw  NCCL's choice  channels  bound by
-      256 MiB  3.379 ms  2.938 ms to 3.886 ms  79.45 GB/s  39.73 GB/s  Ring Simple           4  4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1
+         size      time         90 % within       algbw       busbw  NCCL's choice  channels  bound by
+      256 MiB  3.379 ms  3.06 ms to 3.73 ms  79.45 GB/s  39.73 GB/s  Ring Simple           4  4 x NVLink 3 of the GA102 bridge from GPU0 to GPU1
 
     Bound: busbw at most 56.25 GB/s, by 4 x NVLink 3 of the GA102 bridge of each GPU
       each GPU sends over 4 x NVLink 3 of the GA102 bridge = 56.25 GB/s in one direction
@@ -134,7 +134,7 @@ fn an_algorithm_that_cannot_run_is_named() {
     all-reduce over 4 GPUs: 4 x NVIDIA A100 SXM4 40GB, 2 NICs, 1 socket
 
        size      time           90 % within       algbw       busbw  NCCL's choice  channels  bound by
-      1 GiB  6.808 ms  5.919 ms to 7.829 ms  157.7 GB/s  236.6 GB/s  Ring Simple          24  4 x NVLink 3 from GPU0 to GPU1
+      1 GiB  6.808 ms  6.165 ms to 7.517 ms  157.7 GB/s  236.6 GB/s  Ring Simple          24  4 x NVLink 3 from GPU0 to GPU1
 
     Bound: busbw at most 300 GB/s, by 12 x NVLink 3 of each GPU
       each GPU sends over 12 x NVLink 3 = 300 GB/s in one direction

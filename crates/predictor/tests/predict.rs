@@ -142,10 +142,11 @@ fn who_starts_the_kernels_bounds_small_messages() {
     assert!((one.time.as_microseconds() - 28.0).abs() < 0.01, "{}", one.time);
     assert!(one.bound_by.contains("8 kernels"), "{}", one.bound_by);
     assert!((framework.time.as_microseconds() - per_gpu.time.as_microseconds() - 28.0).abs() < 0.01);
-    // Unknown: as with one process, and perhaps as quick as with one for each.
+    // Unknown: as with one process, and perhaps as quick as with one for each. One of seven such runs is, so that one
+    // of twenty is quicker than a third of those.
     let unknown = started("dgx-h100", None);
-    assert_eq!((unknown.time, unknown.high), (one.time, one.high));
-    assert_eq!(unknown.low, per_gpu.time);
+    assert!(unknown.time == one.time && unknown.high <= one.high, "{unknown:?}");
+    assert!(per_gpu.low < unknown.low && unknown.low < per_gpu.time, "{unknown:?}");
     for row in [per_gpu, one, framework, unknown] {
         assert!(row.low < row.time && row.time < row.high, "{row:?}");
     }
