@@ -37,7 +37,7 @@ pub(super) const KINDS: &str = "kind | rows | predicted | median error | 90th pe
      high/low |\n";
 
 pub(super) fn kinds(text: &mut String, report: &Report) {
-    let _ = write!(text, "| {KINDS}|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    let _ = writeln!(text, "| {KINDS}|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for score in &report.kinds {
         let _ = writeln!(text, "{}", kind(score));
     }
