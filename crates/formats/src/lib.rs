@@ -84,6 +84,7 @@ mod port_report;
 mod prefix;
 mod ranges;
 mod refuse;
+mod rocm_bandwidth;
 mod rocm_smi_topology;
 mod show_gids;
 mod slurm_topology_conf;
@@ -141,6 +142,7 @@ pub use pair_csv::PairCsv;
 pub use pair_list::PairList;
 pub use pci::{PciAddress, arrange, read_config, settle_links};
 pub use perftest::Perftest;
+pub use rocm_bandwidth::RocmBandwidthTest;
 pub use rocm_smi_topology::RocmSmiTopology;
 pub use slurm_topology_conf::SlurmTopologyConf;
 pub use slurm_topology_yaml::SlurmTopologyYaml;
@@ -182,6 +184,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &kernel_log::KernelLog,
     &NcclTests,
     &P2pBandwidthLatencyTest,
+    &RocmBandwidthTest,
     &NvBandwidth,
     &BandwidthTest,
     &Perftest,

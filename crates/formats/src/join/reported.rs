@@ -7,6 +7,7 @@ use super::{Case, Observation, Overrides, Seen};
 use crate::codes;
 use crate::evidence::{Evidence, Record, Report};
 use crate::format::Located;
+use crate::gpu_names::gpus_called;
 
 /// Fields that name a GPU's model, by the tools that print them.
 const GPU_FIELDS: [&str; 3] = ["product-name", "model", "name"];
@@ -54,7 +55,7 @@ pub(super) fn completed(
 ) -> Overrides {
     let listed =
         reports(evidence).flat_map(|(report, _)| gpus(report)).filter_map(|record| gpu(record, catalogue));
-    let mut models = listed.chain(measured(evidence).filter_map(|name| catalogue.gpu(name).ok()));
+    let mut models = listed.chain(measured(evidence).filter_map(|name| only_gpu(name, catalogue)));
     let gpu = models.next().filter(|first| models.all(|other| other.name == first.name));
     let cpu = reports(evidence)
         .filter(|(report, _)| report.format == "lscpu")
@@ -65,6 +66,12 @@ pub(super) fn completed(
         nic: given.nic.clone(),
         cpu: given.cpu.clone().or(cpu),
     }
+}
+
+/// The GPU of that name, if there is one only.
+fn only_gpu<'c>(name: &str, catalogue: &'c Catalogue) -> Option<&'c Gpu> {
+    let called = gpus_called(name, catalogue);
+    called.first().copied().filter(|_| called.len() == 1)
 }
 
 /// The GPU that a record names; a name that the tool cut counts where only one GPU begins so and has that memory.
