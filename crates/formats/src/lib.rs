@@ -77,6 +77,7 @@ mod p2p_bandwidth;
 mod pair_csv;
 mod pair_list;
 mod pci;
+mod pcie_error_counters;
 mod peer_memory;
 mod perfquery;
 mod perftest;
@@ -85,6 +86,7 @@ mod prefix;
 mod ranges;
 mod refuse;
 mod rocm_bandwidth;
+mod rocm_smi_partition;
 mod rocm_smi_topology;
 mod show_gids;
 mod slurm_topology_conf;
@@ -157,6 +159,7 @@ pub use xpu_smi_topology::XpuSmiTopology;
 /// equally sure of the same lines, the earlier one gets them.
 pub const FORMATS: &[&dyn Format] = &[
     &RocmSmiTopology,
+    &rocm_smi_partition::ROCM_SMI_PARTITION,
     &AmdSmiTopology,
     &TransferBenchTopology,
     &XpuSmiTopology,
@@ -200,6 +203,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &mlnx_qos::MLNX_QOS,
     &mlxreg::MLXREG,
     &ethtool_statistics::ETHTOOL_STATISTICS,
+    &pcie_error_counters::PCIE_ERROR_COUNTERS,
     &ethtool::ETHTOOL,
     &ip_link::IP_LINK_STATISTICS,
     &bonding::BONDING,
