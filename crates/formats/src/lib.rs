@@ -11,6 +11,7 @@ mod bonding;
 mod chakra;
 mod codes;
 mod dcgmi;
+mod deepep;
 mod document;
 mod ethtool;
 mod ethtool_statistics;
@@ -42,6 +43,7 @@ mod join;
 mod kernel_command_line;
 mod kernel_log;
 mod kubernetes_nodes;
+mod llama_bench;
 mod lscpu;
 mod lsmod;
 mod lspci;
@@ -98,6 +100,7 @@ mod systemctl;
 mod text;
 mod topograph_model;
 mod transferbench_topology;
+mod vllm_log;
 mod weight_tables;
 mod words;
 mod writers;
@@ -218,6 +221,9 @@ pub const FORMATS: &[&dyn Format] = &[
     &Chakra,
     &nccl_settings::NcclSettings,
     &all_reduce_bench::AllReduceBench,
+    &deepep::DEEPEP,
+    &llama_bench::LLAMA_BENCH,
+    &vllm_log::VllmLog,
     &host_guids::HostGuids,
     &MachineFile,
     &OneLiner,

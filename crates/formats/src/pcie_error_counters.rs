@@ -167,9 +167,9 @@ mod tests {
     fn records(text: &str) -> Vec<Record> {
         let reading = crate::read(&Source::file("t", text), Catalogue::embedded(), None);
         assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
-        let of = |evidence: &Evidence| match evidence {
-            Evidence::Report(report) => report.records.clone(),
-            _ => panic!("a report"),
+        let of = |evidence: &Evidence| {
+            let Evidence::Report(report) = evidence else { panic!("a report") };
+            report.records.clone()
         };
         reading.evidence.iter().flat_map(|located| of(&located.value)).collect()
     }

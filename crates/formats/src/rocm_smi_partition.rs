@@ -28,7 +28,7 @@ fn is_frame(text: &str) -> bool {
         && (inner.is_empty() || inner.starts_with("ROCm System Management") || inner == "End of ROCm SMI Log")
 }
 
-/// Number, what and value of `GPU[0]		: Compute Partition: CPX`.
+/// Number, what and value of `GPU[0] : Compute Partition: CPX`.
 fn partition(text: &str) -> Option<(&str, &'static str, &str)> {
     let rest = text.trim().strip_prefix("GPU[")?;
     let (number, rest) = rest.split_once(']')?;

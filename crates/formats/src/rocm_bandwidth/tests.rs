@@ -10,9 +10,9 @@ const RISER: &str = include_str!("../../../../examples/formats/rocm-bandwidth-te
 
 fn tables(text: &str) -> (Vec<PairTable>, Reading) {
     let reading = read(&Source::file("t", text), Catalogue::embedded(), None);
-    let table = |evidence: &Evidence| match evidence {
-        Evidence::Pairs(table) => (**table).clone(),
-        _ => panic!("a table of pairs"),
+    let table = |evidence: &Evidence| {
+        let Evidence::Pairs(table) = evidence else { panic!("a table of pairs") };
+        (**table).clone()
     };
     (reading.evidence.iter().map(|located| table(&located.value)).collect(), reading)
 }
