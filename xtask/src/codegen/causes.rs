@@ -33,7 +33,9 @@ pub fn page(rules: &[&Text], cases: &[&Text]) -> Result<String> {
     for case in cases {
         let notes: toml::Table = case.text.parse().with_context(|| format!("{} is no TOML", case.path))?;
         let word = |key: &str| notes.get(key).and_then(toml::Value::as_str).map(str::to_owned);
-        if let (Some(cause), Some(source)) = (word("cause"), word("source")) {
+        // Cases that were made without a thread call themselves their source.
+        let source = word("source").filter(|source| source != "own");
+        if let (Some(cause), Some(source)) = (word("cause"), source) {
             threads.entry(cause).or_default().push(source);
         }
     }

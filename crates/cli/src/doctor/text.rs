@@ -25,7 +25,9 @@ pub fn text(diagnosis: &Diagnosis) -> String {
     }
     if !diagnosis.in_order.is_empty() {
         text.push('\n');
-        part(&mut text, "in order", diagnosis.in_order.iter().map(String::as_str));
+        let short = |line: &String| if folder.is_empty() { line.clone() } else { line.replace(&folder, "") };
+        let lines: Vec<String> = diagnosis.in_order.iter().map(short).collect();
+        part(&mut text, "in order", lines.iter().map(String::as_str));
     }
     text
 }

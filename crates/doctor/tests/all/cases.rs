@@ -18,7 +18,7 @@ use crate::common;
 struct Notes {
     /// Its row in the collection of threads; none for cases from elsewhere.
     row: Option<u32>,
-    /// `NVIDIA/nccl#2079`.
+    /// `NVIDIA/nccl#2079`; `own` where no thread stands behind it.
     source: String,
     /// The group of questions.
     group: String,
