@@ -113,7 +113,7 @@ fn finding(chart: &Chart<'_>, port: &Port<'_>, rate: Rate, place: Place, of: &st
     let share = 100.0 * rate.as_gigabytes() / port.raw.as_gigabytes();
     let what = format!(
         "{rate} is in order: the {} that {}{gpu} are sold with add both directions; one way they signal {}, of which \
-         programs reach about {}",
+         copies reach about {}",
         port.both(),
         port.text(),
         port.raw,
