@@ -64,26 +64,32 @@ fn wanted() -> Option<String> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests read their cases from disk")]
-fn cases() -> Vec<Case> {
+fn notes() -> Vec<(PathBuf, String, Notes)> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases"));
-    let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let wanted = wanted();
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    let chosen =
-        |path: &&PathBuf| wanted.as_ref().is_none_or(|wanted| name(path).starts_with(wanted.as_str()));
-    let one = |path: &PathBuf| {
+    let one = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if wanted.as_ref().is_some_and(|wanted| !name.starts_with(wanted.as_str())) {
+            return None;
+        }
         let text = fs::read_to_string(path.join("case.toml")).unwrap();
-        let notes: Notes =
-            toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display())).unwrap();
-        let files = common::files(path);
-        assert_eq!(notes.expressible, !files.is_empty(), "{}: expressible, or why not", path.display());
-        assert!(notes.expressible || notes.missing.is_some(), "{}: what is missing?", path.display());
-        let diagnosis = if files.is_empty() { Diagnosis::default() } else { common::examine(&files) };
-        Case { name: name(path), notes, diagnosis }
+        let notes: Notes = toml::from_str(&text).map_err(|error| format!("{name}: {error}")).unwrap();
+        Some((path, name, notes))
     };
-    paths.iter().filter(chosen).map(one).collect()
+    paths.into_iter().filter_map(one).collect()
+}
+
+fn cases() -> Vec<Case> {
+    let one = |(path, name, notes): (PathBuf, String, Notes)| {
+        let files = common::files(&path);
+        assert_eq!(notes.expressible, !files.is_empty(), "{name}: expressible, or why not");
+        assert!(notes.expressible || notes.missing.is_some(), "{name}: what is missing?");
+        let diagnosis = if files.is_empty() { Diagnosis::default() } else { common::examine(&files) };
+        Case { name, notes, diagnosis }
+    };
+    notes().into_iter().map(one).collect()
 }
 
 /// The words of the findings in order; `healthy` behind notes where nothing is broken.
@@ -159,14 +165,23 @@ fn public_cases_are_told_as_their_threads_settled_them() {
     }
     println!("{}\n{}", lines.join("\n"), falsehoods_found.join("\n"));
     assert!(falsehoods_found.is_empty(), "{}", falsehoods_found.join("\n"));
+    if wanted().is_none() {
+        let expressible = cases.iter().filter(|case| case.notes.expressible).count();
+        assert!(4 * expressible >= 3 * cases.len(), "{expressible} of {} can be expressed", cases.len());
+        let (first, twins) = (count(Outcome::First, false), count(Outcome::First, true));
+        let ill = cases.iter().filter(|case| case.notes.expressible && case.notes.cause != "healthy").count();
+        assert!(10 * first >= 9 * ill, "{first} of {ill} first");
+        let well = cases.iter().filter(|case| case.notes.cause == "healthy").count();
+        assert_eq!(twins, well, "healthy machines that are told ill");
+    }
 }
 
 #[test]
 fn the_words_of_the_notes_are_words_of_rules() {
-    for case in cases() {
-        assert!(!case.notes.group.is_empty() && !case.notes.fact.is_empty(), "{}", case.name);
-        for word in case.notes.certain.iter().chain([&case.notes.cause]) {
-            assert!(word == "healthy" || cause_named(word).is_ok(), "{}: {word} is no cause", case.name);
+    for (_, name, notes) in notes() {
+        assert!(!notes.group.is_empty() && !notes.fact.is_empty(), "{name}");
+        for word in notes.certain.iter().chain([&notes.cause]) {
+            assert!(word == "healthy" || cause_named(word).is_ok(), "{name}: {word} is no cause");
         }
     }
 }

@@ -54,15 +54,16 @@ impl Rule for Nics {
     }
 }
 
-fn single(chart: &Chart<'_>) -> Option<Finding> {
-    let used = ports::used(chart);
-    let (_, _, place) = used.first()?;
-    if chart.host_count() < 2 {
-        return None;
-    }
-    let is_used = |name: &str| used.iter().any(|(own, _, _)| own == name);
+/// Adapters that could carry and do not.
+struct Left {
+    /// Those that are known to be up, alike and as fast as the ones that carry.
+    idle: Vec<Port>,
+    /// What they are called; where no port is known to be idle, those that the matrix names beside the ones that carry.
+    names: Vec<String>,
+}
+
+fn left(chart: &Chart<'_>, is_used: impl Fn(&str) -> bool, used_names: &[String]) -> Left {
     let ports = ports::ports(chart);
-    let names: Vec<String> = chart.case.nic_names().into_iter().flatten().collect();
     let own: Vec<&Port> = ports.values().filter(|port| is_used(&port.adapter)).collect();
     let like = |port: &&Port| {
         let same_layer =
@@ -70,24 +71,34 @@ fn single(chart: &Chart<'_>) -> Option<Finding> {
         let as_fast = own.iter().all(|own| own.rate.zip(port.rate).is_none_or(|(own, rate)| rate >= own));
         port.is_up == Some(true) && same_layer && as_fast
     };
-    let idle: Vec<&Port> = ports.values().filter(|port| !is_used(&port.adapter)).filter(like).collect();
+    let idle: Vec<Port> =
+        ports.values().filter(|port| !is_used(&port.adapter)).filter(like).cloned().collect();
+    if !idle.is_empty() {
+        let names = idle.iter().map(|port| port.adapter.clone()).collect();
+        return Left { idle, names };
+    }
+    let named: Vec<String> = chart.case.nic_names().into_iter().flatten().collect();
+    // Members of a bond stand in the matrix beside it, or in place of it.
+    if used_names.iter().any(|name| name.contains("bond") || !named.contains(name)) {
+        return Left { idle, names: Vec::new() };
+    }
     let is_known_down = |name: &str| ports.get(name).is_some_and(|port| port.is_up == Some(false));
-    let unseen: Vec<String> =
-        names.iter().filter(|name| !is_used(name) && !is_known_down(name)).cloned().collect();
-    let left: Vec<String> = if idle.is_empty() {
-        // Members of a bond stand in the matrix beside it, or in place of it.
-        if names.is_empty() || used.iter().any(|(name, _, _)| name.contains("bond") || !names.contains(name))
-        {
-            return None;
-        }
-        unseen
-    } else {
-        idle.iter().map(|port| port.adapter.clone()).collect()
-    };
+    let names = named.into_iter().filter(|name| !is_used(name) && !is_known_down(name)).collect();
+    Left { idle, names }
+}
+
+fn single(chart: &Chart<'_>) -> Option<Finding> {
+    let used = ports::used(chart);
+    let (_, _, place) = used.first()?;
+    if chart.host_count() < 2 {
+        return None;
+    }
+    let used_names: Vec<String> = used.iter().map(|(name, _, _)| name.clone()).collect();
+    let is_used = |name: &str| used_names.iter().any(|own| own == name);
+    let Left { idle, names: left } = left(chart, is_used, &used_names);
     (!left.is_empty()).then_some(())?;
     let stated = chart.setting("NCCL_IB_HCA").filter(|stated| !stated.value.trim().is_empty());
     let gain = lookup::otherwise(chart, |request| request.settings.hca = None);
-    let used_names: Vec<&str> = used.iter().map(|(name, _, _)| name.as_str()).collect();
     let share = gain.map(|(all, own)| 1.0 - own.as_gigabytes() / all.as_gigabytes().max(1e-9));
     if share.is_some_and(|share| share < 0.1) && stated.is_some() && idle.is_empty() {
         return None;
