@@ -1,7 +1,7 @@
 //! The first line of a function: its address, class and name.
 
 use crate::evidence::Device;
-use crate::pci::{PciAddress, class_of, vendor_of};
+use crate::pci::{PciAddress, adapter_of, class_of, vendor_of};
 
 /// The first line of a function.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Header<'_> {
         let (name, ids) = without_ids(name);
         let (vendor, number) = unnamed(name);
         device.vendor = ids.0.or_else(|| vendor_of(name)).or(vendor);
-        device.device = ids.1.or(number);
+        device.device = ids.1.or(number).or_else(|| adapter_of(device.vendor, name));
         device.name = Some(name.to_owned()).filter(|name| !name.is_empty());
         device
     }

@@ -9,6 +9,8 @@ pub(crate) enum Onboard {
     Management,
     /// 10 Gb/s: a NIC where there is no faster one.
     Ten,
+    /// A guest's way to its host: a NIC where there is no real one.
+    Virtual,
 }
 
 /// Words in names of adapters of 2.5 Gb/s at most. The names of most have `Gigabit`, which is looked for besides.
@@ -55,6 +57,9 @@ const TEN_IDS: [(u16, &[u16]); 2] =
 pub(crate) fn onboard(device: &Device) -> Option<Onboard> {
     if let Some(name) = &device.name {
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        if has(&["Virtio network"]) {
+            return Some(Onboard::Virtual);
+        }
         if has(&TEN) || is_of_gigabits(name, Some("10")) {
             return Some(Onboard::Ten);
         }
@@ -65,6 +70,9 @@ pub(crate) fn onboard(device: &Device) -> Option<Onboard> {
     let id = (device.vendor?, device.device?);
     let holds =
         |list: &[(u16, &[u16])]| list.iter().any(|(vendor, of)| *vendor == id.0 && of.contains(&id.1));
+    if matches!(id, (0x1af4, 0x1000 | 0x1041)) {
+        return Some(Onboard::Virtual);
+    }
     if holds(&MANAGEMENT_IDS) {
         return Some(Onboard::Management);
     }
@@ -116,11 +124,11 @@ mod tests {
         for name in [
             "Mellanox Technologies MT28908 Family [ConnectX-6]",
             "Broadcom Inc. and subsidiaries BCM57508 NetXtreme-E 10Gb/25Gb/40Gb/50Gb/100Gb/200Gb Ethernet",
-            "Red Hat, Inc. Virtio network device",
             "Cavium QLogic 25 Gigabit Ethernet",
         ] {
             assert_eq!(named(name), None, "{name}");
         }
+        assert_eq!(named("Red Hat, Inc. Virtio network device"), Some(Onboard::Virtual));
         let numbers = Device { vendor: Some(0x8086), device: Some(0x1521), ..Device::default() };
         assert_eq!(onboard(&numbers), Some(Onboard::Management));
     }

@@ -11,4 +11,4 @@ pub use address::PciAddress;
 pub use arrange::{arrange, settle_links};
 pub use config::read_config;
 pub(crate) use ethernet::{Onboard, onboard};
-pub(crate) use words::{class_of, class_of_name, vendor_of};
+pub(crate) use words::{adapter_of, class_of, class_of_name, vendor_of};

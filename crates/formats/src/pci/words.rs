@@ -123,6 +123,29 @@ const VENDORS: &[(u16, &str)] = &[
     (0x10ec, "Realtek"),
 ];
 
+/// Device numbers of Mellanox adapters by the ends of their names, as `pci.ids` has them.
+const ADAPTERS: &[(u16, &str)] = &[
+    (0x1003, "[ConnectX-3]"),
+    (0x1007, "[ConnectX-3 Pro]"),
+    (0x1013, "[ConnectX-4]"),
+    (0x1015, "[ConnectX-4 Lx]"),
+    (0x1017, "[ConnectX-5]"),
+    (0x1019, "[ConnectX-5 Ex]"),
+    (0x101b, "[ConnectX-6]"),
+    (0x101d, "[ConnectX-6 Dx]"),
+    (0x101f, "[ConnectX-6 Lx]"),
+    (0x1021, "[ConnectX-7]"),
+    (0x1023, "[ConnectX-8]"),
+    (0xa2d6, "BlueField-2 integrated ConnectX-6 Dx network controller"),
+    (0xa2dc, "BlueField-3 integrated ConnectX-7 network controller"),
+];
+
+/// The number of a Mellanox adapter of that name, where the list was made without numbers.
+pub(crate) fn adapter_of(vendor: Option<u16>, name: &str) -> Option<u16> {
+    let found = ADAPTERS.iter().find(|(_, end)| name.ends_with(end));
+    found.filter(|_| vendor == Some(0x15b3)).map(|(device, _)| *device)
+}
+
 /// The class of that name.
 pub(crate) fn class_of(name: &str) -> Option<u16> {
     CLASSES.iter().find(|(_, known)| *known == name).map(|(class, _)| *class)
@@ -161,6 +184,11 @@ mod tests {
     fn words_of_the_list_are_numbers() {
         assert_eq!(class_of("3D controller"), Some(0x0302));
         assert_eq!(class_of("3D controllers"), None);
+        assert_eq!(
+            adapter_of(Some(0x15b3), "Mellanox Technologies MT28908 Family [ConnectX-6]"),
+            Some(0x101b)
+        );
+        assert_eq!(adapter_of(Some(0x15b3), "MT28908 Family [ConnectX-6 Virtual Function]"), None);
         assert_eq!(vendor_of("Advanced Micro Devices, Inc. [AMD/ATI] Aldebaran"), Some(0x1002));
         assert_eq!(vendor_of("Broadcom / LSI PEX880xx"), Some(0x1000));
         assert_eq!(vendor_of("Broadcom Inc. and subsidiaries BCM57416"), Some(0x14e4));

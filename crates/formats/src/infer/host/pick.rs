@@ -110,7 +110,7 @@ fn of_fabric(host: &Host, all: &[usize], catalogue: &Catalogue) -> Vec<usize> {
     let is_fast = |index: &usize| {
         let fastest = |nic: &Nic| nic.links.first().and_then(|name| catalogue.link(name).ok());
         let is_slow = |nic: &Nic| fastest(nic).is_some_and(|link| link.rate(1).get() <= TEN_GIGABITS);
-        onboard(device(index)) != Some(Onboard::Ten) && !models(index).any(is_slow)
+        onboard(device(index)).is_none() && !models(index).any(is_slow)
     };
     let no_management = |index: &usize| onboard(device(index)) != Some(Onboard::Management);
     let usable: Vec<usize> = all.iter().copied().filter(no_management).collect();
