@@ -60,11 +60,13 @@ impl OnOff {
     }
 }
 
-/// The model in a name as tools print it: `NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)`.
+/// The model in a name as tools print it: `NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)`, or of several
+/// boards of one chip the first that is known: `[AMD/ATI] Tahiti XT [Radeon HD 7970/8970 OEM / R9 280X]`.
 fn model<'a>(chart: &Chart<'a>, name: &str) -> Option<&'a Gpu> {
-    let bracketed = || name.split_once('[')?.1.split(']').next();
-    let find = |name: &str| chart.catalogue.gpu(name).ok();
-    find(name).or_else(|| find(bracketed()?)).or_else(|| find(bracketed()?.split('/').next()?.trim()))
+    let find = |name: &str| chart.catalogue.gpu(name.trim()).ok();
+    let bracketed = || name.split('[').skip(1).filter_map(|rest| rest.split(']').next());
+    let in_parts = || bracketed().flat_map(|inner| inner.split('/'));
+    find(name).or_else(|| bracketed().find_map(find)).or_else(|| in_parts().find_map(find))
 }
 
 impl<'a> Chart<'a> {

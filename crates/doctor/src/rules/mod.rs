@@ -34,6 +34,9 @@ pub const RULES: &[&dyn Rule] = &[
     &inside::Staging,
     &inside::Uplink,
     &inside::NicSlot,
+    &inside::Isolated,
+    &inside::Memory,
+    &inside::Mixed,
     // Between machines.
     &net::Gdr,
     &net::Bonds,

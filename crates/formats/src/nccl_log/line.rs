@@ -95,16 +95,26 @@ pub(super) fn prefix(before: &str) -> (Option<Speaker<'_>>, Option<&str>) {
     (who, source)
 }
 
+/// `12`, `[12`, `2024-02-11T12`.
+fn ends_in_hour(host: &str) -> bool {
+    let digits = host.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let before = host.as_bytes()[..host.len() - digits].last();
+    digits == 2 && before.is_none_or(|byte| b"T[(".contains(byte))
+}
+
 /// `[1,0]<stdout>:node001:120037:120133`.
 fn speaker(word: &str) -> Option<Speaker<'_>> {
     let (rest, thread) = behind_colon(word)?;
     let (rest, process) = behind_colon(rest)?;
-    // `12:34:56` is a time.
-    if process.len() == 2 && thread.len() == 2 || !is_number(process) || !is_number(thread) {
+    if !is_number(process) || !is_number(thread) {
         return None;
     }
     let start = rest.bytes().rposition(|byte| b":>]|".contains(&byte)).map_or(0, |last| last + 1);
     let host = Some(&rest[start..]).filter(|host| !host.is_empty())?;
+    // `12:34:56` is a time; in a container processes have numbers as small.
+    if process.len() == 2 && thread.len() == 2 && ends_in_hour(host) {
+        return None;
+    }
     Some(Speaker { host, process: process.parse().ok()?, thread: thread.parse().ok()? })
 }
 
@@ -193,6 +203,8 @@ mod tests {
         assert_eq!(host(" 3: a1:7:9 [0] NCCL INFO x"), Some(("a1", 7, 9)));
         assert_eq!(host("[2025-03-01 12:34:56] a1:123:456 [0] NCCL INFO x"), Some(("a1", 123, 456)));
         assert_eq!(host("2025-03-01 12:34:56 [0] NCCL INFO x"), None);
+        assert_eq!(host("2025-03-01T12:34:56 [0] NCCL INFO x"), None);
+        assert_eq!(host("worker-12:31:77 [0] NCCL INFO x"), Some(("worker-12", 31, 77)));
         let bare = parse("[1] NCCL INFO Channel 00/0 : 1[21000] -> 0[1000] via P2P/direct pointer");
         assert_eq!(bare.map(|spoken| spoken.level), Some(Level::Info));
         let warned = parse("w:946:988 [0] transport/net_ib.cc:839 NCCL WARN NET/IB : Got completion");

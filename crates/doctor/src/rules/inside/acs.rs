@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use weft_formats::TransportKind;
+use weft_predictor::compare::{Comparison, Verdict};
+use weft_topology::fabric_islands;
 
 use super::switch_pattern::inside_slower_than_across;
 use crate::cause::{Cause, Effect, Nature};
-use crate::chart::{Chart, Seat};
+use crate::chart::{Chart, Run, Seat};
 use crate::finding::{Confidence, Finding};
 use crate::inside::{Iommu, Stands};
 use crate::rules::Rule;
@@ -116,6 +118,21 @@ fn redirects(seat: &Seat<'_>, chart: &Chart<'_>) -> bool {
     (has("ReqRedir+") || has("CmpltRedir+")) && !passes()
 }
 
+/// Whether a run is slow whose traffic passes PCIe: over several hosts, or over GPUs that no fabric joins.
+fn short_across_pcie(chart: &Chart<'_>) -> bool {
+    let is_low =
+        |comparison: &Comparison| comparison.points.last().is_some_and(|point| point.verdict == Verdict::Low);
+    let mut low = chart.compared().filter(|(_, comparison)| is_low(comparison)).map(|(run, _)| run);
+    low.any(|run| run.benchmark.hosts().len() > 1 || !joined_by_fabric(run))
+}
+
+/// Whether NVLink, xGMI or their switches join all GPUs that ran.
+fn joined_by_fabric(run: &Run<'_>) -> bool {
+    let gpus = run.gpus();
+    let islands = run.topology().map(fabric_islands).unwrap_or_default();
+    !gpus.is_empty() && islands.iter().any(|island| gpus.iter().all(|gpu| island.contains(gpu)))
+}
+
 /// What shows that peers' traffic is slow or dead.
 fn symptoms(chart: &Chart<'_>) -> Vec<Symptom> {
     let mut found = Vec::new();
@@ -163,10 +180,12 @@ fn redirected(on: &Bridges<'_>, symptoms: &[Symptom], chart: &Chart<'_>) -> Find
     // Each device behind a root port of its own: its traffic passes the root complex anyway.
     let turns_below =
         on.values().any(|(bridge, ends)| ends.len() > 1 || bridge.parent().is_some() || ends.is_empty());
-    let confidence = match (symptoms.is_empty() && chart.shortfall().is_none(), turns_below) {
-        (false, _) => Confidence::Certain,
-        (true, true) => Confidence::Likely,
-        (true, false) => Confidence::Possible,
+    let confidence = match (symptoms.is_empty(), chart.shortfall().is_some(), turns_below) {
+        (false, ..) => Confidence::Certain,
+        (true, true, _) if short_across_pcie(chart) => Confidence::Certain,
+        // What is slow does not pass these bridges.
+        (true, true, _) | (true, false, false) => Confidence::Possible,
+        (true, false, true) => Confidence::Likely,
     };
     let whose = if ends.is_empty() { String::new() } else { format!(" of {}", listed(&ends)) };
     let what = format!("ACS redirects peer-to-peer traffic{whose} through the CPU, on {}", listed(&bridges));
