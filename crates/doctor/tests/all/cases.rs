@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use weft_base::Severity;
 use weft_doctor::{Confidence, Diagnosis, cause_named};
+use weft_formats::Source;
 
 use crate::common;
 
 /// The notes of a case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Notes {
+pub struct Notes {
     /// Its row in the collection of threads; none for cases from elsewhere.
     row: Option<u32>,
     /// `NVIDIA/nccl#2079`; `own` where no thread stands behind it.
@@ -25,30 +26,37 @@ struct Notes {
     /// What was settled.
     fact: String,
     /// What must come first: a word, or `healthy`.
-    cause: String,
+    pub cause: String,
     /// What may stand beside it.
     #[serde(default)]
-    may: Vec<String>,
+    pub may: Vec<String>,
     /// What `certain` would be right for.
     #[serde(default)]
-    certain: Vec<String>,
+    pub certain: Vec<String>,
     /// What must not be said above a note.
     #[serde(default)]
-    absent: Vec<String>,
+    pub absent: Vec<String>,
     /// Whether output that people paste holds the telling fact.
-    expressible: bool,
+    pub expressible: bool,
     /// Which input is missing, where none holds it.
     missing: Option<String>,
 }
 
 /// What became of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+pub enum Outcome {
     First,
     AmongThree,
     Wrong,
     Silent,
     NotExpressible,
+}
+
+/// A case as it lies in its folder.
+pub struct StoredCase {
+    pub name: String,
+    pub notes: Notes,
+    pub files: Vec<Source>,
 }
 
 struct Case {
@@ -81,19 +89,27 @@ fn notes() -> Vec<(PathBuf, String, Notes)> {
     paths.into_iter().filter_map(one).collect()
 }
 
-fn cases() -> Vec<Case> {
+/// All cases with their files.
+pub fn stored() -> Vec<StoredCase> {
     let one = |(path, name, notes): (PathBuf, String, Notes)| {
         let files = common::files(&path);
         assert_eq!(notes.expressible, !files.is_empty(), "{name}: expressible, or why not");
         assert!(notes.expressible || notes.missing.is_some(), "{name}: what is missing?");
-        let diagnosis = if files.is_empty() { Diagnosis::default() } else { common::examine(&files) };
-        Case { name, notes, diagnosis }
+        StoredCase { name, notes, files }
     };
     notes().into_iter().map(one).collect()
 }
 
+fn cases() -> Vec<Case> {
+    let one = |StoredCase { name, notes, files }| {
+        let diagnosis = if files.is_empty() { Diagnosis::default() } else { common::examine(&files) };
+        Case { name, notes, diagnosis }
+    };
+    stored().into_iter().map(one).collect()
+}
+
 /// The words of the findings in order; `healthy` behind notes where nothing is broken.
-fn words(diagnosis: &Diagnosis) -> Vec<&str> {
+pub fn words(diagnosis: &Diagnosis) -> Vec<&str> {
     let mut words: Vec<&str> = diagnosis.findings.iter().map(|finding| finding.cause.word).collect();
     if diagnosis.is_healthy() {
         words.push("healthy");
@@ -103,17 +119,21 @@ fn words(diagnosis: &Diagnosis) -> Vec<&str> {
 }
 
 fn outcome(case: &Case) -> Outcome {
-    if !case.notes.expressible {
+    outcome_of(&case.notes, &case.diagnosis)
+}
+
+pub fn outcome_of(notes: &Notes, diagnosis: &Diagnosis) -> Outcome {
+    if !notes.expressible {
         return Outcome::NotExpressible;
     }
-    let words = words(&case.diagnosis);
-    if case.notes.cause == "healthy" {
-        return if case.diagnosis.is_healthy() { Outcome::First } else { Outcome::Wrong };
+    let words = words(diagnosis);
+    if notes.cause == "healthy" {
+        return if diagnosis.is_healthy() { Outcome::First } else { Outcome::Wrong };
     }
-    match words.iter().position(|word| *word == case.notes.cause) {
+    match words.iter().position(|word| *word == notes.cause) {
         Some(0) => Outcome::First,
         Some(1 | 2) => Outcome::AmongThree,
-        _ if case.diagnosis.is_healthy() => Outcome::Silent,
+        _ if diagnosis.is_healthy() => Outcome::Silent,
         _ => Outcome::Wrong,
     }
 }

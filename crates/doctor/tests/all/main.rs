@@ -5,3 +5,4 @@
 mod cases;
 mod common;
 mod corpus;
+mod damage;
