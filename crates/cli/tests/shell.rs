@@ -31,6 +31,7 @@ fn alone_it_shows_the_questions() {
       What is my machine, really?                            nvidia-smi topo -m | weft show -
       What should it reach, and what limits it?              weft predict dgx-a100 --collective all-reduce
       Is my busbw right?                                     weft predict dgx-h100 --measured examples/formats/nccl-tests/all-reduce-8xh100.txt
+      Why is it slower than it should be?                    weft doctor examples/case
       What changed since it was fast?                        weft compare examples/compare/before examples/compare/after
       Which algorithms suit, and what does each do?          weft plan dgx-h100 --collective all-reduce
       What will a cluster do, and what does a fault cost?    weft simulate examples/scenarios/slow-nic.toml

@@ -23,7 +23,7 @@ pub const ISOLATED_CONTAINERS: Cause = Cause {
         bus address, and the channels go via SHM, or via NET where each container has a host name of its own and NCCL takes \
         it for a machine. Give one container all GPUs of the machine (a pod that asks for nvidia.com/gpu: 8, one process for \
         each GPU in it), or let all containers see all GPUs (NVIDIA_VISIBLE_DEVICES=all, the same host name and IPC and PID \
-        namespaces) and choose with cudaSetDevice. CUDA_VISIBLE_DEVICES within one container does no harm since CUDA 10.1. \
+        namespaces) and choose with cudaSetDevice. \
         Known from NVIDIA/k8s-device-plugin#347.",
 };
 
