@@ -2,7 +2,12 @@
 
 /// Up to four names, and how many more.
 pub(crate) fn listed<T: AsRef<str>>(names: &[T]) -> String {
-    let shown: Vec<&str> = names.iter().take(4).map(AsRef::as_ref).collect();
+    listed_to(names, 4)
+}
+
+/// Up to `most` names, and how many more.
+pub(crate) fn listed_to<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     let shown = shown.join(", ");
-    if names.len() > 4 { format!("{shown} and {} more", names.len() - 4) } else { shown }
+    if names.len() > most { format!("{shown} and {} more", names.len() - most) } else { shown }
 }

@@ -9,11 +9,12 @@ use weft_topology::NcclPath;
 use super::gdr_causes::{
     GDR_FORCED_FAR, GDR_OFF_DISTANCE, GDR_OFF_DRIVER_ORDER, GDR_OFF_GEFORCE, GDR_OFF_PEERMEM,
 };
-use super::lookup::{self, Modules, Near, best_rate, listed};
+use super::lookup::{self, Modules, Near, best_rate};
 use crate::cause::Cause;
 use crate::chart::{Chart, at};
 use crate::finding::{Confidence, Finding};
 use crate::rules::Rule;
+use crate::words::listed_to;
 
 /// The rule.
 #[derive(Debug)]
@@ -186,7 +187,7 @@ fn peermem(chart: &Chart<'_>, signs: &Signs<'_>, without: &[&Modules]) -> Findin
     if hosts.is_empty() {
         hosts = without.iter().map(|list| list.host.as_str()).filter(|host| !host.is_empty()).collect();
     }
-    let on = if hosts.is_empty() { String::new() } else { format!(" on {}", listed(&hosts, 4)) };
+    let on = if hosts.is_empty() { String::new() } else { format!(" on {}", listed_to(&hosts, 4)) };
     let what = if signs.lacking.is_empty() {
         format!("no GPUDirect RDMA{on}: no peer-memory module is loaded")
     } else {
@@ -269,7 +270,7 @@ fn far(chart: &Chart<'_>, signs: &Signs<'_>) -> Option<Finding> {
     let why = first.detail.clone().unwrap_or_default();
     let level = ["NCCL_NET_GDR_LEVEL", "NCCL_IB_GDR_LEVEL"].iter().find_map(|name| chart.setting(name));
     let pairs: Vec<&str> = signs.pairs_off.iter().map(|(fact, _)| fact.subject.as_str()).collect();
-    let what = format!("GPUDirect RDMA is off for {}: {why}", listed(&pairs, 4));
+    let what = format!("GPUDirect RDMA is off for {}: {why}", listed_to(&pairs, 4));
     let found = Finding::new(&GDR_OFF_DISTANCE, Confidence::Certain, what)
         .at(place.clone(), format!("GPU Direct RDMA Disabled for {} ({why})", first.subject))
         .check("NCCL_DEBUG=INFO says `Enabled for GPU`; compare busbw with and without");

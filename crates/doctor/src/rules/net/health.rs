@@ -6,12 +6,12 @@ use weft_base::{Place, Severity};
 use weft_topology::SubnetFinding;
 
 use super::failover;
-use super::lookup::listed;
 use super::ports;
 use crate::cause::{Cause, Effect, Nature};
 use crate::chart::{Chart, at};
 use crate::finding::{Confidence, Finding};
 use crate::rules::Rule;
+use crate::words::listed_to;
 
 /// Errors on a port.
 pub const PORT_ERRORS: Cause = Cause {
@@ -265,7 +265,7 @@ fn alone(chart: &Chart<'_>) -> Option<Finding> {
         Finding::new(
             &PORT_DOWN,
             Confidence::Likely,
-            format!("{} sees no switch: its port is down", listed(&names, 4)),
+            format!("{} sees no switch: its port is down", listed_to(&names, 4)),
         )
         .at(at(place, line), "an adapter without any cable is all that discovery finds")
         .costs(1.0, "nothing goes over that port")
@@ -288,7 +288,7 @@ fn down(chart: &Chart<'_>) -> Option<Finding> {
         (_, false) => (Confidence::Possible, Severity::Note),
     };
     Some(
-        Finding::new(&PORT_DOWN, confidence, format!("down: {}", listed(&names, 6)))
+        Finding::new(&PORT_DOWN, confidence, format!("down: {}", listed_to(&names, 6)))
             .at(first.place.clone(), format!("{} is not active", first.adapter))
             .costs(if up == 0 { 1.0 } else { 0.1 }, "what these ports would carry")
             .fix("cable and transceiver, the switch's port, the subnet manager; nothing where they are not cabled on purpose")

@@ -108,13 +108,6 @@ pub fn otherwise(chart: &Chart<'_>, change: impl Fn(&mut Request)) -> Option<(Ra
     Some((busbw, point.expected.busbw))
 }
 
-/// Up to `most` names, and how many more.
-pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
-    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
-    let shown = shown.join(", ");
-    if names.len() > most { format!("{shown} and {} more", names.len() - most) } else { shown }
-}
-
 /// A share of counts, which are small.
 pub fn quotient(part: usize, whole: usize) -> f64 {
     let of = |count: usize| u32::try_from(count).map_or(f64::from(u32::MAX), f64::from);

@@ -2,12 +2,13 @@
 
 use weft_base::Place;
 
-use super::lookup::{self, listed};
+use super::lookup;
 use super::ports::{self, Port};
 use crate::cause::{Cause, Effect, Nature};
 use crate::chart::Chart;
 use crate::finding::{Confidence, Finding};
 use crate::rules::Rule;
+use crate::words::listed_to;
 
 /// Fewer adapters than there are.
 pub const SINGLE_NIC_SELECTED: Cause = Cause {
@@ -110,13 +111,16 @@ fn single(chart: &Chart<'_>) -> Option<Finding> {
         (false, false) | (true, true) => Confidence::Likely,
         (true, false) => Confidence::Possible,
     };
-    let what =
-        format!("{} of the host's adapters is used; {} is not", listed(&used_names, 4), listed(&left, 4));
+    let what = format!(
+        "{} of the host's adapters is used; {} is not",
+        listed_to(&used_names, 4),
+        listed_to(&left, 4)
+    );
     let mut found = Finding::new(&SINGLE_NIC_SELECTED, confidence, what);
     if let Some(stated) = &stated {
         found = found.at(stated.place.clone(), format!("NCCL_IB_HCA={}", stated.value));
     }
-    found = found.at(place.clone(), format!("NET/IB uses {}", listed(&used_names, 4)));
+    found = found.at(place.clone(), format!("NET/IB uses {}", listed_to(&used_names, 4)));
     for port in idle.iter().take(2) {
         found = found.at(port.place.clone(), format!("{} is active too", port.adapter));
     }

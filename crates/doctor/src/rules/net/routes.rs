@@ -3,12 +3,13 @@
 use weft_base::{Place, Rate};
 use weft_topology::{Subnet, SubnetNodeKind};
 
-use super::lookup::{best_rate, listed};
+use super::lookup::best_rate;
 use super::pairs::{self, Verdict};
 use crate::cause::{Cause, Effect, Nature};
 use crate::chart::{Chart, Run, at};
 use crate::finding::{Confidence, Finding};
 use crate::rules::Rule;
+use crate::words::listed_to;
 
 /// Flows on one link while others are idle.
 pub const ECMP_COLLISION: Cause = Cause {
@@ -85,7 +86,7 @@ fn slow_host(verdict: &Verdict) -> Option<Finding> {
         names = vec![format!("{} or {}", pair.ends.0, pair.ends.1)];
     }
     let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
-    let what = format!("{} is slow with each host that it was paired with", listed(&names, 4));
+    let what = format!("{} is slow with each host that it was paired with", listed_to(&names, 4));
     let slowest = verdict.slow.iter().map(|pair| pair.rate).min()?;
     let mut found = Finding::new(&SLOW_NODE, confidence, what);
     for pair in
@@ -96,7 +97,7 @@ fn slow_host(verdict: &Verdict) -> Option<Finding> {
     Some(with_rates(found, verdict.usual, slowest)
         .fix(format!(
             "take {} out of the job; compare its NIC ports (ibstat, error counters), PCIe links (lspci -vv), settings and firmware with a good host's",
-            listed(&names, 4)
+            listed_to(&names, 4)
         ))
         .check("the same pairs reach what the others do")
         .settle("pairs of that host with several others, and the benchmark inside it"))

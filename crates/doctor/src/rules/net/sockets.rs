@@ -3,12 +3,13 @@
 use weft_base::Place;
 use weft_formats::NcclLog;
 
-use super::lookup::{self, best_rate, listed};
+use super::lookup::{self, best_rate};
 use super::ports;
 use crate::cause::{Cause, Effect, Nature};
 use crate::chart::{Chart, at};
 use crate::finding::{Confidence, Finding};
 use crate::rules::Rule;
+use crate::words::listed_to;
 
 /// Sockets although there is RDMA.
 pub const TCP_FALLBACK: Cause = Cause {
@@ -84,9 +85,9 @@ fn fallback(log: &NcclLog, place: &Place, chart: &Chart<'_>) -> Option<Finding> 
     }
     if let Some(port) = up.first() {
         let adapters: Vec<&str> = up.iter().map(|port| port.adapter.as_str()).collect();
-        found = found.at(port.place.clone(), format!("active on the host: {}", listed(&adapters, 4)));
+        found = found.at(port.place.clone(), format!("active on the host: {}", listed_to(&adapters, 4)));
     } else if !names.is_empty() {
-        found = found.without(format!("the host has {}", listed(&names, 4)));
+        found = found.without(format!("the host has {}", listed_to(&names, 4)));
     }
     let plugin = log.plugins.iter().find(|plugin| {
         let text = plugin.text.to_ascii_lowercase();
@@ -199,7 +200,7 @@ fn cpu_bound(log: &NcclLog, place: &Place, chart: &Chart<'_>) -> Option<Finding>
     let names: Vec<&str> = list.adapters.iter().map(|adapter| adapter.name.as_str()).collect();
     let what = format!(
         "TCP over {count} interfaces ({}) is bound by the CPU, not by the adapters",
-        listed(&names, 4)
+        listed_to(&names, 4)
     );
     let mut found = Finding::new(&TCP_CPU_BOUND, Confidence::Possible, what)
         .at(at(place, list.line), format!("NET/Socket uses {count} interfaces"));
