@@ -8,6 +8,7 @@ mod group;
 #[path = "common/member.rs"]
 mod member;
 
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use group::{fresh_path, ranks};
@@ -155,12 +156,15 @@ fn child_that_counts() {
     let before = held();
     for _ in 0..10 {
         let path = fresh_path();
+        // Who leaves while another is still in a call makes that call fail: that is another test.
+        let done = [3, 2, 1].map(Barrier::new);
         ranks(3, |rank| {
             let mut group =
                 member::group(&path, over == "tcp", rank, 3, (Duration::from_secs(20), PATIENCE)).unwrap();
             adds_up(&mut group, &[0, 1, 2]).unwrap();
+            done[0].wait();
             let mut ids = vec![0, 1, 2];
-            for last in [2, 0] {
+            for (last, done) in [2, 0].into_iter().zip(&done[1..]) {
                 if rank == last {
                     return;
                 }
@@ -168,6 +172,7 @@ fn child_that_counts() {
                 let survivors = group.shrink(Duration::from_secs(20)).unwrap();
                 ids = survivors.former.iter().map(|former| ids[former.index()]).collect();
                 adds_up(&mut group, &ids).unwrap();
+                done.wait();
             }
         });
     }
