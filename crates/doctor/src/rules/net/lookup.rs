@@ -3,7 +3,6 @@
 use weft_base::{Place, Rate};
 use weft_formats::{NcclLog, Report};
 use weft_predictor::Request;
-use weft_predictor::compare::{Side, tables};
 use weft_topology::{NodeKind, ReportedClass, reported_class};
 
 use crate::chart::{Chart, Run, at};
@@ -91,20 +90,11 @@ pub fn best_rate(run: &Run<'_>) -> Option<Rate> {
 
 /// What the largest size of the first comparison would reach with another request, beside what it is expected to reach;
 /// `None` where nothing is compared.
-pub fn otherwise(chart: &Chart<'_>, change: impl Fn(&mut Request)) -> Option<(Rate, Rate)> {
+pub fn otherwise(chart: &Chart<'_>, change: impl FnOnce(&mut Request)) -> Option<(Rate, Rate)> {
     let (run, comparison) = chart.compared().next()?;
     let point = comparison.points.last()?;
-    let mut request = chart.request(comparison.collective, None);
-    change(&mut request);
-    let side = Side {
-        case: chart.case,
-        topology: chart.topology,
-        diagnostics: chart.diagnostics,
-        request: &request,
-    };
-    let compared = tables(side, |place| place == run.place, comparison.collective, chart.catalogue);
-    let other = compared.tables.iter().find(|table| table.place == *run.place)?;
-    let busbw = other.comparison.points.last()?.expected.busbw;
+    let other = run.instead(chart.catalogue, change)?;
+    let busbw = other.rows.iter().find(|row| row.bytes == point.bytes)?.busbw;
     Some((busbw, point.expected.busbw))
 }
 
