@@ -15,7 +15,7 @@ const FOREIGN_MAX: usize = 200;
 /// Lines in a row that only what follows can tell to be of the block, at most.
 const PENDING_MAX: usize = 4;
 /// Longest prefix, in bytes.
-const PREFIX_MAX: usize = 80;
+const PREFIX_MAX: usize = 160;
 
 /// Whether a line belongs to the block before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,13 +215,13 @@ pub(crate) fn behind_prefix(text: &str, mark: &str) -> Option<usize> {
 
 /// Whether `before` can be what a tool put before each line.
 pub(crate) fn is_prefix(before: &str) -> bool {
-    let trimmed = before.trim();
-    if trimmed.is_empty() {
-        return true;
-    }
-    before.len() <= PREFIX_MAX
-        && !trimmed.contains([' ', '\t'])
-        && (trimmed.ends_with([':', '|']) && trimmed.len() > 1 || trimmed.chars().all(|c| c == '>'))
+    before.len() <= PREFIX_MAX && before.split_whitespace().all(is_prefix_word)
+}
+
+/// A rank, a pod, a host, a quote mark: some launchers stand behind each other.
+fn is_prefix_word(word: &str) -> bool {
+    let is_bracket = word.starts_with('[') && word.ends_with(']');
+    word.ends_with([':', '|']) && word.len() > 1 || is_bracket || word.chars().all(|c| c == '>')
 }
 
 /// What stands behind `command` on a line of a shell: `eth0` of `root@node-3:~# ethtool eth0`.
@@ -329,10 +329,10 @@ mod tests {
 
     #[test]
     fn prefixes_are_told_from_text() {
-        for good in ["", "   ", "node-17: ", "[1,0]<stdout>:", " 0: ", "> ", ">> ", "node-17 | "] {
-            let trimmed = good.trim();
-            assert_eq!(is_prefix(good), !trimmed.contains(' '), "{good}");
+        for good in ["", "   ", "node-17: ", "[1,0]<stdout>:", " 0: ", "> ", ">> ", "[pod/a/b] 3: "] {
+            assert!(is_prefix(good), "{good}");
         }
+        assert!(!is_prefix("node-17 | "));
         assert!(!is_prefix("I saw "));
         assert_eq!(host("node-17: "), Some("node-17".to_owned()));
         assert_eq!((host("0: "), host("[1,0]<stdout>:"), host("> ")), (None, None, None));

@@ -54,6 +54,17 @@ pub struct Line<'a> {
     pub text: Cow<'a, str>,
     /// The line as it stands in the source.
     pub(crate) raw: &'a str,
+    /// What a collector of logs had put into it.
+    pub(crate) cut: Cut,
+}
+
+/// A stretch of a line that is not in its text any more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// The character before which it stood.
+    pub(crate) at: usize,
+    /// Characters.
+    pub(crate) length: usize,
 }
 
 impl Line<'_> {
@@ -85,6 +96,7 @@ impl Line<'_> {
     pub fn column(&self, offset: usize) -> u32 {
         let index =
             self.text.get(..offset).map_or(self.text.chars().count(), |before| before.chars().count());
+        let index = if index < self.cut.at { index } else { index + self.cut.length };
         if matches!(self.text, Cow::Borrowed(_)) {
             return u32::try_from(index + 1).unwrap_or(u32::MAX);
         }
@@ -268,7 +280,7 @@ mod tests {
     use super::*;
 
     fn says_nothing(text: &str) -> bool {
-        Line { number: 1, text: Cow::Borrowed(text), raw: text }.says_nothing()
+        Line { number: 1, text: Cow::Borrowed(text), raw: text, cut: Cut::default() }.says_nothing()
     }
 
     #[test]

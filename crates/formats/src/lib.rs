@@ -103,6 +103,7 @@ mod transferbench_topology;
 mod vllm_log;
 mod weight_tables;
 mod words;
+mod wrapping;
 mod writers;
 mod xpu_smi_topology;
 
@@ -342,8 +343,7 @@ fn unused_rest(rest: &[LineRange], file: &str) -> Option<Diagnostic> {
 }
 
 fn unused_finding(range: LineRange, file: &str, lines: &[Line<'_>]) -> Diagnostic {
-    // Line n is the one at index n - 1.
-    let first = lines.get(range.first.saturating_sub(1) as usize);
+    let first = lines.get(lines.partition_point(|line| line.number < range.first));
     let text = first.map_or("", |line| line.text.trim());
     let message = if range.first == range.last {
         format!("line {} was not used: `{}`", range.first, ranges::short(text))

@@ -1,7 +1,7 @@
 //! What launchers, pods and mails put before a line that a tool printed.
 
 /// The longest prefix that is looked for; names of pods are long.
-const LENGTH_MAX: usize = 96;
+const LENGTH_MAX: usize = 160;
 
 /// Prefixes that may stand behind each other: a time, a pod, a rank.
 const DEPTH_MAX: usize = 4;

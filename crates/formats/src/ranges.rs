@@ -32,9 +32,9 @@ pub(crate) fn joined(mut ranges: Vec<LineRange>, lines: &[Line<'_>]) -> Vec<Line
     ranges.sort_by_key(|range| range.first);
     let mut found: Vec<LineRange> = Vec::new();
     for range in ranges {
-        // Line n is the one at index n - 1.
         let blank = |from: u32, to: u32| {
-            let between = lines.get(from as usize..to.saturating_sub(1) as usize);
+            let index = |number: u32| lines.partition_point(|line| line.number < number);
+            let between = lines.get(index(from.saturating_add(1))..index(to));
             between.is_none_or(|lines| lines.iter().all(Line::is_blank))
         };
         match found.last_mut() {

@@ -8,6 +8,7 @@ use std::slice;
 use crate::FORMATS;
 use crate::format::{Claim, Format, Line, Part, Source, Text};
 use crate::marks;
+use crate::wrapping;
 
 /// A part of a source and the reader that claims it.
 pub struct Piece<'a> {
@@ -30,7 +31,10 @@ fn pieces_for<'a>(
 ) -> Vec<Piece<'a>> {
     let text = Text { origin: source.origin, lines };
     let mut claims: Vec<(Claim, &'static dyn Format)> = Vec::new();
-    for format in possible(formats, &source.text) {
+    let escaped = lines.iter().any(wrapping::is_escaped);
+    let unescaped = || lines.iter().flat_map(|line| [&line.text, "\n"]).collect::<String>();
+    let marked = if escaped { Cow::Owned(unescaped()) } else { Cow::Borrowed(source.text.as_str()) };
+    for format in possible(formats, &marked) {
         claims.extend(format.find(&text).into_iter().map(|claim| (claim, format)));
     }
     let free = settle(claims, lines.len());

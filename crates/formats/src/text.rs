@@ -4,18 +4,21 @@ use std::borrow::Cow;
 
 use memchr::memchr_iter;
 
-use crate::format::{Line, Source};
+use crate::format::{Cut, Line, Source};
+use crate::wrapping;
 
-/// The lines of `source` without terminal escapes, carriage returns and invisible characters.
+/// The lines of `source` without terminal escapes, carriage returns, invisible characters and what collectors of logs put
+/// around each; a line that these cut into pieces has the number of the first.
 pub fn lines(source: &Source) -> Vec<Line<'_>> {
     let text = source.text.as_str();
     let mut start = 0;
     let mut lines = Vec::new();
     for (end, number) in memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).zip(1u32..) {
         let raw = &text[start..end];
-        lines.push(Line { number, text: cleaned(raw), raw });
+        lines.push(Line { number, text: cleaned(raw), raw, cut: Cut::default() });
         start = end + 1;
     }
+    wrapping::unwrap(&mut lines);
     lines
 }
 
@@ -46,7 +49,7 @@ fn sample(text: &str) -> &str {
 }
 
 /// `raw` itself where nothing has to go, as in nearly all lines.
-fn cleaned(raw: &str) -> Cow<'_, str> {
+pub(crate) fn cleaned(raw: &str) -> Cow<'_, str> {
     let body = raw.strip_suffix('\r').unwrap_or(raw);
     // Without an early end, so that many bytes are looked at in one step.
     if body.bytes().fold(true, |plain, byte| plain & (byte == b'\t' || (b' '..=b'~').contains(&byte))) {
@@ -123,7 +126,7 @@ mod tests {
     use super::*;
 
     fn first(text: &str) -> Line<'_> {
-        Line { number: 1, text: cleaned(text), raw: text }
+        Line { number: 1, text: cleaned(text), raw: text, cut: Cut::default() }
     }
 
     #[test]

@@ -32,7 +32,7 @@ const DAMAGES: &[Damage] = &[
     damage("prefix-mpi", 91, |files, _| prefixed(files, "[1,0]<stdout>:")),
     damage("prefix-rank", 100, |files, _| prefixed(files, " 0: ")),
     damage("prefix-host", 100, |files, _| prefixed(files, "node17: ")),
-    damage("prefix-kubernetes", 41, |files, _| prefixed(files, "2026-03-01T10:00:00.123456789Z stdout F ")),
+    damage("prefix-kubernetes", 100, |files, _| prefixed(files, "2026-03-01T10:00:00.123456789Z stdout F ")),
     damage("prefix-journal", 83, |files, _| prefixed(files, "Mar 01 10:00:00 node17 app[123]: ")),
     damage("noise", 100, noise),
     Damage { is_cut: true, ..damage("cut", 75, cut) },
