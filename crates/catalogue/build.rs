@@ -3,8 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const KINDS: &[&str] =
-    &["links", "gpus", "nics", "switches", "cpus", "retimers", "channels", "systems", "libraries"];
+const KINDS: &[&str] = &[
+    "links",
+    "gpus",
+    "nics",
+    "switches",
+    "cpus",
+    "retimers",
+    "channels",
+    "systems",
+    "libraries",
+    "transceivers",
+    "cables",
+    "servers",
+    "prices",
+    "failures",
+    "restarts",
+];
 
 #[expect(clippy::disallowed_methods, reason = "a build script reads the files it embeds")]
 fn main() {

@@ -3,7 +3,9 @@
 
 mod code;
 mod diagnostic;
+mod failure_rate;
 mod guid;
+mod money;
 mod nearest;
 mod quantities;
 mod quantity;
@@ -11,8 +13,10 @@ mod speed;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Place, Severity};
+pub use failure_rate::{FailureRate, Subject};
 pub use guid::{Guid, NotAGuid};
+pub use money::{Currency, Money};
 pub use nearest::{nearest, simplify};
-pub use quantities::{Bytes, ComputeRate, Loss, Power, Rate, Ratio, Span, Time};
+pub use quantities::{Bytes, ComputeRate, Energy, Length, Loss, Period, Power, Rate, Ratio, Span, Time};
 pub use quantity::{QuantityError, Unit};
 pub use speed::{LinkSpeed, TransferRate};

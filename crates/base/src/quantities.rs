@@ -13,6 +13,9 @@ const MEGA: u128 = 1_000_000;
 const GIGA: u128 = 1_000_000_000;
 const TERA: u128 = 1_000_000_000_000;
 const PETA: u128 = 1_000_000_000_000_000;
+/// In milliseconds.
+const HOUR: u128 = 3600 * KILO;
+const MONTH: u128 = 8766 * HOUR / 12;
 
 /// Declares a newtype over an integer count of base units, with parsing, printing and serde as text.
 macro_rules! quantity {
@@ -129,6 +132,31 @@ quantity! {
     Loss, "a loss", "28 dB", digits 4, &[Unit::read("mdB", 1, 1), Unit::shown("dB", KILO)]
 }
 
+quantity! {
+    /// A length of time of jobs, failures and prices, in milliseconds. A month is a twelfth of a year of 365.25 days.
+    Period, "a time", "3.09 h", digits 3, &[
+        Unit::shown("ms", 1), Unit::shown("s", KILO), Unit::shown("min", 60 * KILO), Unit::shown("h", HOUR),
+        Unit::shown("d", 24 * HOUR), Unit::read("day", 24 * HOUR, 1), Unit::read("days", 24 * HOUR, 1),
+        Unit::read("months", MONTH, 1), Unit::read("month", MONTH, 1), Unit::read("years", 12 * MONTH, 1),
+        Unit::read("year", 12 * MONTH, 1),
+    ]
+}
+
+quantity! {
+    /// Electrical energy, in joules.
+    Energy, "an energy", "12 kWh", digits 4, &[
+        Unit::shown("J", 1), Unit::shown("Wh", 3600), Unit::shown("kWh", 3600 * KILO), Unit::shown("MWh", 3600 * MEGA),
+        Unit::shown("GWh", 3600 * GIGA), Unit::shown("TWh", 3600 * TERA),
+    ]
+}
+
+quantity! {
+    /// A length of cable, in millimetres.
+    Length, "a length", "3 m", digits 4, &[
+        Unit::shown("mm", 1), Unit::read("cm", 10, 1), Unit::shown("m", KILO), Unit::shown("km", MEGA),
+    ]
+}
+
 /// A point in simulated or measured time, in picoseconds from its start.
 pub type Time = Span;
 
@@ -210,6 +238,48 @@ impl Power {
     #[expect(clippy::cast_precision_loss, reason = "printing and JSON only need 53 bits")]
     pub const fn as_watts(self) -> f64 {
         self.0 as f64 / 1e3
+    }
+}
+
+impl Power {
+    /// From milliwatts.
+    pub const fn milliwatts(count: u64) -> Self {
+        Self(count)
+    }
+    /// The energy that this power takes for a length of time, rounded down.
+    pub fn during(self, period: Period) -> Energy {
+        Energy(u64::try_from(u128::from(self.0) * u128::from(period.0) / MEGA).unwrap_or(u64::MAX))
+    }
+}
+
+impl Energy {
+    /// In kilowatt-hours.
+    #[expect(clippy::cast_precision_loss, reason = "printing and JSON only need 53 bits")]
+    pub const fn as_kilowatt_hours(self) -> f64 {
+        self.0 as f64 / 3.6e6
+    }
+}
+
+impl Period {
+    /// A year of 365.25 days.
+    pub const YEAR: Self = Self(8766 * 3_600_000);
+
+    /// In hours.
+    #[expect(clippy::cast_precision_loss, reason = "printing and JSON only need 53 bits")]
+    pub const fn as_hours(self) -> f64 {
+        self.0 as f64 / 3.6e6
+    }
+    /// From hours; negative and non-finite values become zero, and what is too long the longest there is.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating float cast")]
+    pub fn from_hours(hours: f64) -> Self {
+        Self((hours * 3.6e6).round() as u64)
+    }
+}
+
+impl From<Span> for Period {
+    /// The one way between the clock of fabrics and that of jobs; rounded to the nearest millisecond.
+    fn from(span: Span) -> Self {
+        Self(span.0.saturating_add(500_000_000) / 1_000_000_000)
     }
 }
 

@@ -93,13 +93,13 @@ pub(crate) fn parse(
 }
 
 /// `1.5 us` to (`1.5`, `us`).
-fn split(text: &str) -> (&str, &str) {
+pub(crate) fn split(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     (&text[..end], text[end..].trim_start())
 }
 
 /// `1.25` to (125, 100). At most 18 digits, so that nothing overflows later.
-fn decimal(number: &str) -> Option<(u128, u128)> {
+pub(crate) fn decimal(number: &str) -> Option<(u128, u128)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
     let plain = !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|b| b.is_ascii_digit());

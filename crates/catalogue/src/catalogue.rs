@@ -7,7 +7,10 @@ use serde::Deserialize;
 use thiserror::Error;
 use weft_base::{nearest, simplify};
 
-use crate::{ChannelPart, Cpu, Gpu, Library, LinkKind, Machine, Nic, Retimer, Source, Switch};
+use crate::{
+    Cable, ChannelPart, Cpu, Failure, Gpu, Library, LinkKind, Machine, Nic, Price, Restart, Retimer, Server,
+    Source, Switch, Transceiver,
+};
 
 /// The embedded facts.
 #[derive(Debug, Clone, Deserialize)]
@@ -31,6 +34,18 @@ pub struct Catalogue {
     pub systems: Vec<Machine>,
     /// Constants of communication libraries.
     pub libraries: Vec<Library>,
+    /// Optical modules.
+    pub transceivers: Vec<Transceiver>,
+    /// Kinds of cable.
+    pub cables: Vec<Cable>,
+    /// What stands around the GPUs of a system: power, memory, storage.
+    pub servers: Vec<Server>,
+    /// What things cost, as published.
+    pub prices: Vec<Price>,
+    /// How often things fail, as published.
+    pub failures: Vec<Failure>,
+    /// What checkpoints and restarts cost, as published.
+    pub restarts: Vec<Restart>,
     /// Where facts come from, by key.
     pub sources: BTreeMap<String, Source>,
 }
@@ -85,7 +100,8 @@ macro_rules! named {
 
 named! {
     LinkKind: "link kind", Gpu: "GPU", Nic: "NIC", Switch: "switch", Cpu: "CPU", Retimer: "retimer",
-    Machine: "system", Library: "library",
+    Machine: "system", Library: "library", Transceiver: "transceiver", Cable: "cable",
+    Price: "price", Failure: "failure rate", Restart: "published run",
 }
 
 impl Catalogue {
@@ -142,6 +158,36 @@ impl Catalogue {
     /// A library's constants by name or alias.
     pub fn library(&self, name: &str) -> Result<&Library, NotFound> {
         find(&self.libraries, name)
+    }
+
+    /// An optical module by name or alias.
+    pub fn transceiver(&self, name: &str) -> Result<&Transceiver, NotFound> {
+        find(&self.transceivers, name)
+    }
+
+    /// A kind of cable by name.
+    pub fn cable(&self, name: &str) -> Result<&Cable, NotFound> {
+        find(&self.cables, name)
+    }
+
+    /// What stands around the GPUs of a system, by the system's name.
+    pub fn server(&self, system: &str) -> Option<&Server> {
+        self.servers.iter().find(|server| server.name == system)
+    }
+
+    /// A published price by name.
+    pub fn price(&self, name: &str) -> Result<&Price, NotFound> {
+        find(&self.prices, name)
+    }
+
+    /// A published failure rate by name.
+    pub fn failure(&self, name: &str) -> Result<&Failure, NotFound> {
+        find(&self.failures, name)
+    }
+
+    /// What checkpoints and restarts of a published run cost, by name.
+    pub fn restart(&self, name: &str) -> Result<&Restart, NotFound> {
+        find(&self.restarts, name)
     }
 
     /// A piece of channel by name.

@@ -199,6 +199,9 @@ pub struct Switch {
     /// Port to port.
     #[serde(default)]
     pub latency: Option<Fact<Span>>,
+    /// Power of the box itself, without what is plugged into its cages.
+    #[serde(default)]
+    pub power: Option<Fact<Power>>,
     /// Whether it reduces in the switch (SHARP, NVLS).
     #[serde(default)]
     pub reduces: Option<Fact<bool>>,

@@ -6,14 +6,18 @@
 mod catalogue;
 mod device;
 mod fact;
+mod failure;
 mod id;
 mod library;
 mod link;
 mod machine;
+mod optics;
+mod price;
 
 pub use catalogue::{Catalogue, NotFound};
 pub use device::{Attachment, Bridge, Compute, Cpu, Form, Gpu, Nic, PeerToPeer, Switch, SwitchKind};
 pub use fact::{Fact, Grade, Source};
+pub use failure::{Event, Failure, Restart};
 pub use id::{CpuId, NotAnId, PciId};
 pub use library::{Library, Table};
 pub use link::{ChannelLoss, ChannelPart, ChannelUnit, LinkFamily, LinkKind, Retimer};
@@ -21,3 +25,5 @@ pub use machine::{
     Branch, BridgeUse, ChannelUse, Fabric, GpuGroup, Host, Machine, MeshLink, Network, NetworkDesign,
     NicGroup,
 };
+pub use optics::{Cable, CableKind, Transceiver};
+pub use price::{Price, PricedBy, Server};

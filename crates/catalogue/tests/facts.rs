@@ -8,8 +8,23 @@ use weft_base::{Loss, Rate, simplify};
 use weft_catalogue::{Attachment, Catalogue, Grade, LinkFamily, LinkKind, Machine, SwitchKind};
 
 /// The kinds of entries, without the sources.
-const KINDS: [&str; 9] =
-    ["links", "gpus", "nics", "switches", "cpus", "retimers", "channels", "systems", "libraries"];
+const KINDS: [&str; 15] = [
+    "links",
+    "gpus",
+    "nics",
+    "switches",
+    "cpus",
+    "retimers",
+    "channels",
+    "systems",
+    "libraries",
+    "transceivers",
+    "cables",
+    "servers",
+    "prices",
+    "failures",
+    "restarts",
+];
 
 /// The text that the build embeds, as a generic document: no type can hide a field from these tests.
 fn document() -> Value {

@@ -6,6 +6,8 @@ use anyhow::{Context, Result};
 use weft_base::{Bytes, Rate};
 use weft_catalogue::{Attachment, Catalogue, Cpu, Fact, Gpu, Grade, LinkKind, Machine, Nic, Retimer, Switch};
 
+use super::supply;
+
 use super::table::table;
 
 const INTRODUCTION: &str = "\
@@ -30,6 +32,12 @@ pub fn page(catalogue: &Catalogue) -> Result<String> {
         ("CPUs", cpus(catalogue)?),
         ("Retimers", retimers(catalogue)),
         ("Systems", systems(catalogue)),
+        ("Transceivers", supply::transceivers(catalogue)),
+        ("Cables", supply::cables(catalogue)),
+        ("What stands around GPUs", supply::servers(catalogue)),
+        ("Prices", supply::prices(catalogue)),
+        ("Failure rates", supply::failures(catalogue)),
+        ("Checkpoints and restarts", supply::restarts(catalogue)),
     ];
     for (title, section) in sections {
         write!(text, "\n## {title}\n\n{section}")?;
@@ -62,7 +70,7 @@ fn link(link: &LinkKind) -> Vec<String> {
 }
 
 /// `100 ns (assumed)`.
-fn graded<T: Display>(fact: &Fact<T>) -> String {
+pub(super) fn graded<T: Display>(fact: &Fact<T>) -> String {
     format!("{} ({})", fact.value, fact.grade.word())
 }
 
@@ -122,7 +130,7 @@ fn gpu(catalogue: &Catalogue, gpu: &Gpu) -> Result<Vec<String>> {
 }
 
 /// As vendors write it: `80 GB` rather than 74.506 GiB.
-fn capacity(bytes: Bytes) -> String {
+pub(super) fn capacity(bytes: Bytes) -> String {
     let giga = 1_000_000_000;
     if bytes.get().is_multiple_of(giga) { format!("{} GB", bytes.get() / giga) } else { bytes.to_string() }
 }
@@ -221,7 +229,7 @@ fn counted(count: u16, model: Option<&str>) -> String {
     format!("{count} x {}", model.map_or_else(|| "unknown".to_owned(), code))
 }
 
-fn code(name: &str) -> String {
+pub(super) fn code(name: &str) -> String {
     format!("`{name}`")
 }
 

@@ -8,6 +8,7 @@ mod formats;
 mod json;
 mod machine_file;
 mod pictures;
+mod supply;
 mod table;
 
 use anyhow::{Context, Result};

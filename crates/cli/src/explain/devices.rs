@@ -83,7 +83,8 @@ pub fn switch(switch: &Switch) -> Entry<'_> {
     )
     .note(switch.note.as_ref())
     .valued("ports", format!("{} x {}", switch.ports.value, switch.link), &switch.ports)
-    .fact_if("latency, port to port", switch.latency.as_ref());
+    .fact_if("latency, port to port", switch.latency.as_ref())
+    .fact_if("power without optics", switch.power.as_ref());
     match &switch.reduces {
         Some(reduces) => entry.valued("reduces in flight", if reduces.value { "yes" } else { "no" }, reduces),
         None => entry,

@@ -3,6 +3,7 @@
 mod devices;
 mod entry;
 mod links;
+mod supply;
 mod systems;
 
 use weft_catalogue::Catalogue;
@@ -21,6 +22,12 @@ pub fn entries<'c>(name: &str, catalogue: &'c Catalogue) -> Vec<Entry<'c>> {
         catalogue.channel(name).ok().map(links::channel),
         catalogue.system(name).ok().map(|system| systems::system(system, catalogue)),
         catalogue.library(name).ok().map(systems::library),
+        catalogue.transceiver(name).ok().map(supply::transceiver),
+        catalogue.cable(name).ok().map(supply::cable),
+        catalogue.server(name).map(supply::server),
+        catalogue.price(name).ok().map(supply::price),
+        catalogue.failure(name).ok().map(supply::failure),
+        catalogue.restart(name).ok().map(supply::restart),
         catalogue.sources.get_key_value(name).map(|(key, source)| systems::source(key, source)),
     ];
     found.into_iter().flatten().collect()
@@ -37,6 +44,11 @@ pub fn names(catalogue: &Catalogue) -> impl Iterator<Item = &str> {
     let channels = catalogue.channels.iter().map(|entry| entry.name.as_str());
     let systems = catalogue.systems.iter().map(|entry| entry.name.as_str());
     let libraries = catalogue.libraries.iter().map(|entry| entry.name.as_str());
+    let transceivers = catalogue.transceivers.iter().map(|entry| entry.name.as_str());
+    let cables = catalogue.cables.iter().map(|entry| entry.name.as_str());
+    let prices = catalogue.prices.iter().map(|entry| entry.name.as_str());
+    let failures = catalogue.failures.iter().map(|entry| entry.name.as_str());
+    let restarts = catalogue.restarts.iter().map(|entry| entry.name.as_str());
     links
         .chain(gpus)
         .chain(nics)
@@ -46,4 +58,9 @@ pub fn names(catalogue: &Catalogue) -> impl Iterator<Item = &str> {
         .chain(channels)
         .chain(systems)
         .chain(libraries)
+        .chain(transceivers)
+        .chain(cables)
+        .chain(prices)
+        .chain(failures)
+        .chain(restarts)
 }
