@@ -59,6 +59,7 @@
 //! | [`base`] | quantities that carry their unit, diagnostics |
 //! | [`catalogue`] | facts about links, devices and systems, each with its source |
 //! | [`collective`] | what collectives move, algorithms, plans and their proof |
+//! | [`reliability`] | how much of a long job is work |
 //! | [`topology`] | the graph of a machine: classes, routes, islands, drawing |
 //! | [`formats`] | what other tools print, read into machines and measurements |
 //! | [`simulator`] | plans in virtual time, on links that are shared |
@@ -72,6 +73,7 @@ pub use weft_collective as collective;
 pub use weft_doctor as doctor;
 pub use weft_formats as formats;
 pub use weft_predictor as predictor;
+pub use weft_reliability as reliability;
 pub use weft_runtime as runtime;
 pub use weft_simulator as simulator;
 pub use weft_topology as topology;
