@@ -203,6 +203,9 @@ pub struct Network {
     /// ports.
     #[serde(default)]
     pub spines: Option<u16>,
+    /// Switches of the third tier of a fat tree or of rails; absent for the fewest that join all spines evenly.
+    #[serde(default)]
+    pub cores: Option<u16>,
     /// Switches of a torus along each of its two or three dimensions.
     #[serde(default)]
     pub sizes: Vec<u16>,
@@ -228,6 +231,7 @@ impl Network {
             groups: None,
             leaves: None,
             spines: None,
+            cores: None,
             sizes: Vec::new(),
             links: None,
         }

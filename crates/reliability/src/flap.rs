@@ -46,8 +46,8 @@ impl Bursts {
 
     /// Of `links` links that flap so often each.
     #[expect(clippy::cast_precision_loss, reason = "no fabric has 2^53 links")]
-    pub fn of_links(rate: FailureRate, links: u64, dispersion_ratio: f64) -> Self {
-        Self { mean_count: rate.per_day() * links as f64, dispersion_ratio: dispersion_ratio.max(1.0) }
+    pub fn of_links(rate: FailureRate, link_count: u64, dispersion_ratio: f64) -> Self {
+        Self { mean_count: rate.per_day() * link_count as f64, dispersion_ratio: dispersion_ratio.max(1.0) }
     }
 
     /// The size parameter of the distribution: small where bursts are strong, `None` where there are none.

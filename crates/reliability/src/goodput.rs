@@ -52,8 +52,6 @@ pub struct Goodput {
     pub lost_share: f64,
     /// Share of the time that checkpoints take.
     pub save_share: f64,
-    /// Interruptions in a day.
-    pub failures_per_day: f64,
 }
 
 /// Why there is no answer. Reads as "failed to tell the goodput: {error}".
@@ -128,7 +126,6 @@ impl Job {
             restart_share: per_hour * restart,
             lost_share: per_hour * interval / 2.0,
             save_share: kept - kept / saving,
-            failures_per_day: per_hour * 24.0,
         })
     }
 
@@ -191,7 +188,6 @@ mod tests {
         assert!((goodput.share - 0.9041).abs() < 0.0005, "{goodput:?}");
         let sum = goodput.share + goodput.restart_share + goodput.lost_share + goodput.save_share;
         assert!((sum - 1.0).abs() < 1e-12);
-        assert!((goodput.failures_per_day - 419.0 / 54.0).abs() < 0.01);
     }
 
     #[test]

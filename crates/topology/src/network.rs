@@ -4,6 +4,7 @@
 //! refused without building it. Laying follows the plan.
 
 mod clos;
+mod count;
 mod dragonfly;
 mod port;
 mod torus;
@@ -16,6 +17,7 @@ use clos::Clos;
 use dragonfly::DragonflyPlus;
 use torus::Torus;
 
+pub use count::{NetworkCounts, network_counts};
 pub(crate) use port::gigabits;
 
 /// Why a network cannot be laid out, and the option of the one-liner that it is about.
@@ -89,7 +91,8 @@ impl Plan {
         let down = clos::down_ports("oversubscription", radix, design.oversubscription)?;
         let by_rail = design.design == NetworkDesign::RailOnly;
         let endpoints = if by_rail { hosts } else { hosts * rails };
-        let sized = design.groups.is_some() || design.leaves.is_some() || design.spines.is_some();
+        let options = [design.groups, design.leaves, design.spines, design.cores];
+        let sized = options.iter().any(Option::is_some);
         let fits_one = endpoints <= radix && design.design != NetworkDesign::Torus && !sized;
         let shape = if fits_one { Shape::Switch } else { Shape::new(design, hosts, rails, down)? };
         let three_tiers = matches!(&shape, Shape::Clos(clos) if clos.has_core());
@@ -222,6 +225,9 @@ fn check_options(design: &Network) -> Result<(), Unfit> {
     if let Some((option, _)) = of_tiers.iter().find(|(_, given)| given.is_some() && !tiers) {
         return Err(Unfit::new(option, format!("`{option}` is an option of `fat-tree` and `dragonfly+`")));
     }
+    if design.cores.is_some() && (torus || dragonfly || design.design == NetworkDesign::Single) {
+        return Err(Unfit::new("cores", "`cores` is an option of leaves and spines with a third tier"));
+    }
     if design.links.is_some() && !torus {
         return Err(Unfit::new("links", "`links` is an option of `torus` alone"));
     }
@@ -246,11 +252,21 @@ fn spread<T>(of: &[T], count: usize) -> impl Iterator<Item = &[T]> {
     (0..count).map(move |index| &of[start(index)..start(index + 1)])
 }
 
-/// Spreads `up` links of each lower switch over the upper ones, bundling those to the same one.
-fn join(switches: &mut Switches<'_, '_>, lower: &[NodeId], upper: &[NodeId], up: usize, wire: Wire) {
+/// Spreads `up` links of each lower switch over the upper ones, bundling those to the same one; what does not divide
+/// evenly goes to those from `first` on.
+fn join(
+    switches: &mut Switches<'_, '_>,
+    lower: &[NodeId],
+    upper: &[NodeId],
+    up: usize,
+    first: usize,
+    wire: Wire,
+) {
+    let count = upper.len();
     for low in lower {
         for (index, high) in upper.iter().enumerate() {
-            switches.bundle(*low, *high, up / upper.len() + usize::from(index < up % upper.len()), wire);
+            let place = (index + count - first % count.max(1)) % count.max(1);
+            switches.bundle(*low, *high, up / count + usize::from(place < up % count), wire);
         }
     }
 }

@@ -144,6 +144,32 @@ fn three_tiers_may_be_oversubscribed_at_both() {
 }
 
 #[test]
+fn cores_are_as_asked_for_and_none_is_overfull() {
+    // Radix 8, 4 down: 40 hosts of 1 NIC are 10 leaves, 3 pods of 4 spines; 3 pods x 4 uplinks in each of 4 groups fit 2
+    // cores of 8 ports, and 3 are as good: 4 links of a spine over 3 cores, one of them with two.
+    let cluster = topology(&small(40, 1, "fat-tree(leaf 8, cores 12)"));
+    assert_eq!(switches(&cluster), [10, 12, 12]);
+    assert_eq!(
+        all(&cluster, NodeKind::NetworkSwitch)
+            .into_iter()
+            .skip(22)
+            .map(|core| degree(&cluster, core))
+            .collect::<Vec<_>>(),
+        [4; 12]
+    );
+    assert_eq!(switches(&topology(&small(40, 1, "fat-tree(leaf 8)"))), [10, 12, 8]);
+    for (line, reason) in [
+        ("fat-tree(leaf 8, cores 10)", "do not divide into 4 groups"),
+        ("fat-tree(leaf 8, cores 4)", "8 to 16 do"),
+        ("fat-tree(leaf 64, cores 4)", "need no third tier"),
+        ("dragonfly+(leaf 8, cores 4)", "with a third tier"),
+    ] {
+        let finding = refusal(&small(40, 1, line)).to_string();
+        assert!(finding.contains(reason), "{line}: {finding}");
+    }
+}
+
+#[test]
 fn a_dragonfly_plus_has_the_sizes_of_its_paper() {
     // Radix 8: groups of 4 leaves and 4 spines with 16 hosts and 16 global links, so 17 groups at most, 272 hosts,
     // one link between each two groups: Shpiner et al. give (k/2)^2 hosts a group and (k/2)^2 + 1 groups.
@@ -299,6 +325,14 @@ proptest! {
                 prop_assert!(reached[other.index()].is_none_or(|steps| steps <= most));
             }
         }
+        // Arithmetic alone counts the same.
+        let counts = weft_topology::network_counts(&network, hosts, nics).expect("what was built can be counted");
+        prop_assert_eq!(counts.all_switches(), topology.of_kind(NodeKind::NetworkSwitch).count() as u64);
+        let tiers = tiers(&topology);
+        let between = |from: Option<usize>, to| u64::from(cables(&topology, &tiers, from, to));
+        prop_assert_eq!(counts.host_links, between(None, 0));
+        let laid: u64 = (0..tiers.len()).flat_map(|to| (0..=to).map(move |from| (from, to))).map(|(from, to)| between(Some(from), to)).sum();
+        prop_assert_eq!(counts.all_switch_links(), laid, "{:?}", network);
         // The same bytes twice.
         let again = graph(&cluster);
         prop_assert!(topology.links().eq(again.links()));

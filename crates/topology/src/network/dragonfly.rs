@@ -76,12 +76,23 @@ impl DragonflyPlus {
         Ok(Self { leaves, leaves_are_given, up, groups, spines_per_group: spines, links_per_pair })
     }
 
+    /// Switches of both tiers, leaves first.
+    pub fn switches(&self) -> Vec<usize> {
+        vec![self.leaves, self.spines_per_group * self.groups]
+    }
+
+    /// Links from leaves to spines, and between the groups.
+    pub fn links(&self) -> Vec<usize> {
+        let pairs = self.groups * self.groups.saturating_sub(1) / 2;
+        vec![self.leaves * self.up, pairs * self.links_per_pair]
+    }
+
     /// Adds the spines above `leaves`, and the links between groups.
     pub fn lay(&self, switches: &mut Switches<'_, '_>, leaves: &[NodeId], wire: Wire) {
         let spines = switches.add(self.spines_per_group * self.groups);
         let spines: Vec<&[NodeId]> = spines.chunks(self.spines_per_group).collect();
         for (leaves, spines) in spread(leaves, self.groups).zip(&spines) {
-            join(switches, leaves, spines, self.up, wire);
+            join(switches, leaves, spines, self.up, 0, wire);
         }
         for a in 0..self.groups {
             for b in a + 1..self.groups {

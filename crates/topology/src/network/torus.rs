@@ -47,6 +47,12 @@ impl Torus {
         self.sizes.iter().map(|size| usize::from(*size)).product()
     }
 
+    /// Links between switches.
+    pub fn links(&self) -> usize {
+        // Of two along a dimension both directions lead to the same neighbour, with as many links.
+        self.vertices() * self.sizes.len() * self.links
+    }
+
     /// Joins neighbours: next along each dimension, the last one to the first.
     pub fn lay(&self, switches: &mut Switches<'_, '_>, vertices: &[NodeId], wire: Wire) {
         let Some(first) = vertices.first() else { return };

@@ -28,7 +28,7 @@ pub(super) const DESIGNS: [(&str, NetworkDesign); 7] = [
 
 /// What options are called.
 const OPTIONS: &str = "`leaf PORTS`, `oversubscription N:1`, `spine-oversubscription N:1`, `planes N`, `switch NAME`; \
-    for `fat-tree` and `dragonfly+` also `leaves N`, `spines N`, for `dragonfly+` `groups N`; for `torus` its sizes \
+    for `fat-tree` and `dragonfly+` also `leaves N`, `spines N`, for three tiers `cores N`, for `dragonfly+` `groups N`; for `torus` its sizes \
     (`4x4x4`) and `links N`";
 
 /// How hosts are joined, as written.
@@ -149,7 +149,7 @@ impl<'a> Reading<'a> {
                 self.network.planes = number(&word.text, MOST_PLANES)
                     .ok_or_else(|| wrong(&format!("a number from 1 to {MOST_PLANES}")))?;
             }
-            "groups" | "leaves" | "spines" | "links" => {
+            "groups" | "leaves" | "spines" | "cores" | "links" => {
                 let number =
                     number(&word.text, MOST).ok_or_else(|| wrong(&format!("a number from 1 to {MOST}")))?;
                 let network = &mut self.network;
@@ -157,6 +157,7 @@ impl<'a> Reading<'a> {
                     "groups" => &mut network.groups,
                     "leaves" => &mut network.leaves,
                     "spines" => &mut network.spines,
+                    "cores" => &mut network.cores,
                     _ => &mut network.links,
                 };
                 *place = Some(number);
@@ -207,6 +208,7 @@ impl<'a> Reading<'a> {
             "groups",
             "leaves",
             "spines",
+            "cores",
             "links",
             "switch",
         ];
