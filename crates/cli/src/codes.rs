@@ -213,7 +213,14 @@ pub const CODES: &[Code] = &[
 
 /// Codes of all crates, floor by floor.
 pub fn all() -> impl Iterator<Item = &'static Code> {
-    [weft_topology::CODES, weft_formats::CODES, weft_probe::CODES, weft_predictor::CODES, CODES]
-        .into_iter()
-        .flatten()
+    [
+        weft_topology::CODES,
+        weft_formats::CODES,
+        weft_probe::CODES,
+        weft_predictor::CODES,
+        weft_advisor::CODES,
+        CODES,
+    ]
+    .into_iter()
+    .flatten()
 }

@@ -104,6 +104,28 @@ fn loaded(
     for argument in sources.iter().filter(|argument| !is_local(argument)) {
         given.extend(input::read(argument, catalogue)?);
     }
+    joined(given, sources, open, verb, on_error, catalogue)
+}
+
+/// The same of texts that were read already.
+pub fn load_read(
+    given: Vec<Given>,
+    sources: &[OsString],
+    open: &OpenArgs,
+    verb: &str,
+    catalogue: &Catalogue,
+) -> Result<Loaded, Failure> {
+    joined(given, sources, open, verb, OnError::Fail, catalogue)
+}
+
+fn joined(
+    given: Vec<Given>,
+    sources: &[OsString],
+    open: &OpenArgs,
+    verb: &str,
+    on_error: OnError,
+    catalogue: &Catalogue,
+) -> Result<Loaded, Failure> {
     let here =
         sources.iter().any(is_local).then(|| weft_probe::survey(&weft_probe::Disk, &weft_probe::SystemNvml));
     let what = match sources {

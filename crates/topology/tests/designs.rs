@@ -330,7 +330,7 @@ proptest! {
         prop_assert_eq!(counts.all_switches(), topology.of_kind(NodeKind::NetworkSwitch).count() as u64);
         let tiers = tiers(&topology);
         let between = |from: Option<usize>, to| u64::from(cables(&topology, &tiers, from, to));
-        prop_assert_eq!(counts.host_links, between(None, 0));
+        prop_assert_eq!(counts.host_link_count, between(None, 0));
         let laid: u64 = (0..tiers.len()).flat_map(|to| (0..=to).map(move |from| (from, to))).map(|(from, to)| between(Some(from), to)).sum();
         prop_assert_eq!(counts.all_switch_links(), laid, "{:?}", network);
         // The same bytes twice.

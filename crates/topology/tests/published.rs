@@ -4,7 +4,7 @@ use weft_catalogue::{Network, NetworkDesign};
 use weft_topology::network_counts;
 
 fn switches(network: &Network, hosts: u32, rails: u16) -> Vec<u64> {
-    network_counts(network, hosts, rails).expect("it can be counted").switches
+    network_counts(network, hosts, rails).expect("it can be counted").switch_counts
 }
 
 /// Fire-Flyer (SC 2024): switches of 40 ports at 200G.

@@ -65,8 +65,10 @@
 //! | [`simulator`] | plans in virtual time, on links that are shared |
 //! | [`predictor`] | how long NCCL takes, what bounds it, and why |
 //! | [`doctor`] | why a machine or a job is slower than it should be |
+//! | [`advisor`] | what to buy, what it costs, and what is wrong with counts in print |
 //! | [`runtime`] | plans with real data: the parts of which [`Communicator`] consists |
 
+pub use weft_advisor as advisor;
 pub use weft_base as base;
 pub use weft_catalogue as catalogue;
 pub use weft_collective as collective;

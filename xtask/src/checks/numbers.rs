@@ -39,6 +39,7 @@ const WORDS: &[&str] = &[
     "years",
     // counts and positions
     "count",
+    "counts",
     "row",
     "devices",
     "line",

@@ -9,23 +9,23 @@ use crate::build::BuildError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkCounts {
     /// Switches of each tier, those that face hosts first.
-    pub switches: Vec<u64>,
+    pub switch_counts: Vec<u64>,
     /// Links between NICs and the switches that face them.
-    pub host_links: u64,
+    pub host_link_count: u64,
     /// Links from each tier of switches to the next; the last entry of a dragonfly+ and of a torus joins switches of one
     /// tier.
-    pub switch_links: Vec<u64>,
+    pub switch_link_counts: Vec<u64>,
 }
 
 impl NetworkCounts {
     /// Switches of all tiers.
     pub fn all_switches(&self) -> u64 {
-        self.switches.iter().sum()
+        self.switch_counts.iter().sum()
     }
 
     /// Links between switches of all tiers.
     pub fn all_switch_links(&self) -> u64 {
-        self.switch_links.iter().sum()
+        self.switch_link_counts.iter().sum()
     }
 }
 
@@ -43,8 +43,8 @@ pub fn network_counts(design: &Network, hosts: u32, rails: u16) -> Result<Networ
     let copies = planes * if plan.by_rail { u64::from(rails) } else { 1 };
     let times = |counts: Vec<usize>| counts.into_iter().map(|count| count as u64 * copies).collect();
     Ok(NetworkCounts {
-        switches: times(switches),
-        host_links: u64::from(hosts) * u64::from(rails) * planes,
-        switch_links: times(switch_links),
+        switch_counts: times(switches),
+        host_link_count: u64::from(hosts) * u64::from(rails) * planes,
+        switch_link_counts: times(switch_links),
     })
 }

@@ -1,0 +1,9 @@
+//! What to buy: fabrics counted, bills of material, price, power and goodput of candidates; and what is wrong with
+//! counts that others published.
+
+pub mod tables;
+
+pub use tables::{COUNT_UNEVEN, COUNT_WRONG, SHARE_WRONG, SUM_WRONG, TABLE_UNKNOWN};
+
+/// Diagnostic codes of this crate.
+pub const CODES: &[weft_base::Code] = &[COUNT_WRONG, COUNT_UNEVEN, SHARE_WRONG, SUM_WRONG, TABLE_UNKNOWN];
