@@ -247,7 +247,11 @@ impl<'a> Chart<'a> {
                 (if all { "all pairs can access each other" } else { "not all pairs have access" }).into();
             Some(Stands { fact: all, place: at(place, cell.line), says })
         });
-        tested.or_else(|| {
+        let served = || {
+            let (place, says) = self.all_reduce_refused().filter(|(_, why)| why.contains("P2P"))?;
+            Some(Stands { fact: false, place, says })
+        };
+        tested.or_else(served).or_else(|| {
             // A test that names a refusal above prints what goes through host memory under `P2P=Enabled`.
             let (table, place) = self
                 .pair_tables()

@@ -8,10 +8,13 @@ use weft_catalogue::Catalogue;
 
 use crate::evidence::{Evidence, Record, Report, Value};
 use crate::format::{Claim, Format, Line, Located, Part, Read, Text};
+use crate::prefix::is_chatter;
 use crate::ranges;
 
 /// Lines of others between two of a block with a prefix, at most.
 const FOREIGN_MAX: usize = 200;
+/// Lines of other programs in a block without a prefix, at most.
+const CHATTER_MAX: usize = 200;
 /// Lines in a row that only what follows can tell to be of the block, at most.
 const PENDING_MAX: usize = 4;
 /// Longest prefix, in bytes.
@@ -141,7 +144,7 @@ impl BlockFormat {
         let mut indices = vec![first];
         let mut pending = Vec::new();
         let mut last = lines[first].text.get(offset..).unwrap_or_default();
-        let mut foreign = 0;
+        let (mut foreign, mut chatter) = (0, 0);
         let mut index = first + 1;
         while let Some(line) = lines.get(index) {
             let Some(text) = own(&line.text, prefix).filter(|_| !taken[index]) else {
@@ -160,6 +163,8 @@ impl BlockFormat {
                     last = text;
                 }
                 Step::Perhaps if pending.len() < PENDING_MAX => pending.push(index),
+                // Other programs talk in between.
+                Step::End if chatter < CHATTER_MAX && is_chatter(text) => chatter += 1,
                 Step::Perhaps | Step::End => break,
             }
             index += 1;

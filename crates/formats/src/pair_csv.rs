@@ -12,6 +12,7 @@ use crate::evidence::{Evidence, Measure, PairCell, PairTable};
 use crate::format::{Claim, Format, Line, Located, Part, Read, Text};
 use crate::measured_codes::UNIT_ASSUMED;
 use crate::measured_unit::RateUnit;
+use crate::prefix::body;
 use crate::ranges;
 
 /// More columns than any such matrix has.
@@ -82,7 +83,13 @@ impl Format for PairCsv {
 }
 
 fn cells(text: &str) -> Vec<&str> {
-    text.trim().split([',', ';']).take(COLUMNS_MAX).map(|cell| cell.trim().trim_matches('"')).collect()
+    body(text)
+        .text
+        .trim_end()
+        .split([',', ';'])
+        .take(COLUMNS_MAX)
+        .map(|cell| cell.trim().trim_matches('"'))
+        .collect()
 }
 
 /// The names of a header; `None` if it is none: a corner, and names. Where the corner has no

@@ -75,15 +75,58 @@ fn is_time(word: &[u8]) -> bool {
     if word.len() < 8 || !word[0].is_ascii_digit() {
         return false;
     }
+    // `0000:20:01.1` is a device.
+    if word[4] == b':' {
+        return false;
+    }
     let known = |byte: &u8| byte.is_ascii_digit() || b"-:.,/TZ+".contains(byte);
     let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
     let marks = word.iter().filter(|byte| matches!(byte, b':' | b'-' | b'/')).count();
     digits >= 6 && marks >= 2 && word.iter().all(known)
 }
 
+/// Whether a line is of a program that goes on talking while another prints: `INFO:trainer:…`, `W0301 10:00:00.4 …`,
+/// `[rank0]: …`, `2026-03-01 10:00:00,318 - loader - WARNING - …`, `  warnings.warn(…`.
+pub(crate) fn is_chatter(text: &str) -> bool {
+    let text = text.trim_start();
+    let Some(first) = text.split_whitespace().next() else { return false };
+    let levels = ["DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL"];
+    let bytes = first.as_bytes();
+    let is_level = levels
+        .iter()
+        .any(|level| first.strip_prefix(level).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')));
+    let is_glog =
+        bytes.len() == 5 && b"IWEF".contains(&bytes[0]) && bytes[1..].iter().all(u8::is_ascii_digit);
+    let is_rank = first.starts_with("[rank") && first.ends_with("]:");
+    let is_dated = bytes.len() >= 8
+        && is_time(bytes)
+        && text
+            .split_whitespace()
+            .take(8)
+            .any(|word| levels.contains(&word.trim_matches(['[', ']', ':', '-', '|'])));
+    is_level || is_glog || is_rank || is_dated || first.starts_with("warnings.warn(")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_other_programs_are_told() {
+        for text in [
+            "INFO:trainer:step 3",
+            "INFO 07-19 20:11 [a.py:1] x",
+            "W0301 10:00:00.412000 4242 run.py:793] x",
+            "[rank0]: saving",
+            "2026-03-01 10:00:00,318 - loader - WARNING - slow",
+            "  warnings.warn(\"x\")",
+        ] {
+            assert!(is_chatter(text), "{text}");
+        }
+        for text in ["nvidia 1 2", "ERROR-FREE", "RxErr 3", "\tState: Active", "10:02:11", "W01 x", ""] {
+            assert!(!is_chatter(text), "{text}");
+        }
+    }
 
     #[test]
     fn prefixes_of_launchers_are_taken_off() {
@@ -97,6 +140,7 @@ mod tests {
             ("2025-01-31 10:00:00.5 [pod/a/b] 8 2 float", "[pod/a/b]", "8 2 float"),
             ("   #   Rank  0 Pid", "", "#   Rank  0 Pid"),
             ("pod-1[1,3]<stderr>:x", "pod-1[1,3]<stderr>:", "x"),
+            ("1: 0000:20:01.1 PCI bridge", "1:", "0000:20:01.1 PCI bridge"),
             ("host:1:2 [0] NCCL INFO x", "", "host:1:2 [0] NCCL INFO x"),
             ("", "", ""),
             ("é", "", "é"),

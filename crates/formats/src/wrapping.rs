@@ -1,6 +1,7 @@
 //! What collectors of a cluster's logs put around each line: container runtimes' `2026-03-02T10:11:12.123456789Z stdout
-//! F `, Docker's JSON, the times of `kubectl logs --timestamps`. Unlike what launchers print it differs from line to line,
-//! and it cuts long lines in pieces, so that it is gone before any reader looks.
+//! F `, Docker's JSON, the times of `kubectl logs --timestamps`, the journal's `Mar 02 10:11:12 node-17 job[4711]: `.
+//! Unlike what launchers print it differs from line to line, and it cuts long lines in pieces, so that it is gone before
+//! any reader looks. And what stands before each line of a text alike, as the only rank's `[1,0]<stdout>:`.
 
 use std::borrow::Cow;
 
@@ -13,11 +14,19 @@ const FRACTION_MIN: usize = 7;
 const POD_MAX: usize = 200;
 /// What stands before a line in Docker's files.
 const DOCKER: &str = "{\"log\":\"";
+/// Lines from which on a head that all have is a wrapping.
+const LINES_MIN: usize = 3;
 /// Longest line that pieces are joined to, in bytes: a file may say of each of its lines that it goes on.
 const JOINED_MAX: usize = 1 << 20;
 
 /// Takes it off all lines.
 pub(crate) fn unwrap(lines: &mut Vec<Line<'_>>) {
+    unwrap_each(lines);
+    unwrap_journal(lines);
+    unwrap_alike(lines);
+}
+
+fn unwrap_each(lines: &mut Vec<Line<'_>>) {
     let mut open: [Option<usize>; 2] = [None; 2];
     let mut joined = Vec::new();
     for index in 0..lines.len() {
@@ -47,6 +56,102 @@ pub(crate) fn unwrap(lines: &mut Vec<Line<'_>>) {
             joined.next_if_eq(&(index - 1)).is_none()
         });
     }
+}
+
+/// Takes `length` bytes off the front of a line, which are characters of ASCII.
+fn cut_front(line: &mut Line<'_>, length: usize) {
+    let rest = match &line.text {
+        Cow::Borrowed(whole) => Cow::Borrowed(whole.get(length..).unwrap_or_default()),
+        Cow::Owned(whole) => Cow::Owned(whole.get(length..).unwrap_or_default().to_owned()),
+    };
+    line.text = rest;
+    line.cut.length += length;
+}
+
+/// Takes the journal's head off where most lines have that of one program; what the kernel and others say in between
+/// stays whole.
+fn unwrap_journal(lines: &mut [Line<'_>]) {
+    let Some(first) = lines.iter().find(|line| !line.is_blank()).and_then(|line| journal(&line.text)) else {
+        return;
+    };
+    let who = first.0.to_owned();
+    let heads: Vec<Option<usize>> = lines
+        .iter()
+        .map(|line| {
+            journal(&line.text).filter(|(own, _)| *own == who && line.cut.at == 0).map(|(_, length)| length)
+        })
+        .collect();
+    let (own, all) = (heads.iter().flatten().count(), lines.iter().filter(|line| !line.is_blank()).count());
+    if own < LINES_MIN || 2 * own < all {
+        return;
+    }
+    for (line, head) in lines.iter_mut().zip(heads) {
+        if let Some(length) = head {
+            cut_front(line, length);
+        }
+    }
+}
+
+/// Host and program of `Mar 02 10:11:12 node-17 job[4711]: text`, and where the text begins.
+fn journal(text: &str) -> Option<(&str, usize)> {
+    let bytes = text.as_bytes();
+    let is_short =
+        bytes.first()?.is_ascii_uppercase() && bytes.get(3) == Some(&b' ') && bytes.get(9) == Some(&b':');
+    let is_long = bytes.get(4) == Some(&b'-') && bytes.get(10) == Some(&b'T') && bytes.get(13) == Some(&b':');
+    let start = match (is_short, is_long) {
+        (true, _) if bytes.get(12) == Some(&b':') && bytes.get(15) == Some(&b' ') => 16,
+        (_, true) => text.find(' ').filter(|at| *at < 40)? + 1,
+        _ => return None,
+    };
+    let rest = text.get(start..)?;
+    let (host, behind) = rest.split_once(' ')?;
+    let (name, _) = behind.split_once('[')?;
+    let close = behind.find("]:")?;
+    let is_number = behind.get(name.len() + 1..close)?.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = !name.contains([' ', ':']) && !host.contains(['[', ':']) && close < POD_MAX;
+    let length = start + host.len() + 1 + close + 2;
+    let length = length + usize::from(bytes.get(length) == Some(&b' '));
+    let who =
+        rest.get(..host.len() + 1 + name.len()).filter(|_| text.get(..length).is_some_and(str::is_ascii))?;
+    (is_number && is_plain).then_some((who, length))
+}
+
+/// Takes off what a launcher or a mail put before each line alike. The name of a host stays: whose output it is.
+fn unwrap_alike(lines: &mut [Line<'_>]) {
+    let mut filled = lines.iter().filter(|line| !line.is_blank());
+    let Some(prefix) = filled.next().and_then(|line| alike(&line.text)).map(str::to_owned) else { return };
+    let short = prefix.trim_end();
+    let is_own = |line: &Line<'_>| line.text.starts_with(&prefix) || line.text.trim_end() == short;
+    let is_plain = |line: &Line<'_>| line.cut.at == 0;
+    if lines.len() < LINES_MIN || !lines.iter().all(|line| line.is_blank() || is_own(line) && is_plain(line))
+    {
+        return;
+    }
+    for line in lines.iter_mut().filter(|line| !line.is_blank()) {
+        let length = prefix.len().min(line.text.len());
+        cut_front(line, length);
+    }
+}
+
+/// `[1,0]<stdout>:`, ` 0: `, `> ` with the blank behind.
+fn alike(text: &str) -> Option<&str> {
+    let own = text.trim_start();
+    let start = text.len() - own.len();
+    let digits = own.bytes().take_while(u8::is_ascii_digit).count();
+    let length = match own.as_bytes().first()? {
+        b'[' => {
+            let close = own.find(']').filter(|close| *close < 24)?;
+            let stream =
+                ["<stdout>:", "<stderr>:", ":"].into_iter().find(|it| own[close + 1..].starts_with(it))?;
+            close + 1 + stream.len()
+        }
+        b'>' => 1,
+        _ if digits > 0 && digits < 6 && own[digits..].starts_with(": ") => digits + 1,
+        _ => return None,
+    };
+    let end = start + length;
+    let blank = usize::from(text.as_bytes().get(end) == Some(&b' '));
+    text.get(..end + blank).filter(|prefix| prefix.is_ascii())
 }
 
 /// Whether the text of a source is inside Docker's JSON, where blanks and signs are written otherwise.
@@ -170,6 +275,37 @@ mod tests {
             one("{\"log\":\"[1,0]\\u003cstdout\\u003e:\\ta\\n\",\"time\":\"x\"}"),
             "[1,0]<stdout>:\ta"
         );
+    }
+
+    #[test]
+    fn the_journal_of_one_program_is_taken_off() {
+        let head = |time: &str, who: &str| format!("Mar 02 10:11:{time} node-17 {who}: ");
+        let text = format!(
+            "{}\ta\n{}b\n{}NVRM: Xid\n{}c\n",
+            head("12", "job[47]"),
+            head("13", "job[47]"),
+            head("13", "kernel"),
+            head("14", "job[48]")
+        );
+        let expected = ["\ta", "b", "Mar 02 10:11:13 node-17 kernel: NVRM: Xid", "c", ""];
+        assert_eq!(texts(&text).into_iter().map(|(_, text)| text).collect::<Vec<_>>(), expected);
+        // Two lines of a daemon in another tool's output are that tool's.
+        let few = "Mar 02 10:11:12 a b[1]: x\nActive: yes\nLoaded: yes\nMain: 1\nTasks: 2";
+        assert_eq!(one(few), "Mar 02 10:11:12 a b[1]: x");
+    }
+
+    #[test]
+    fn what_stands_before_each_line_is_taken_off_and_names_of_hosts_stay() {
+        assert_eq!(one("[1,0]<stdout>:\ta\n[1,0]<stdout>:\n[1,0]<stdout>:b"), "\ta");
+        assert_eq!(one(" 0: a\n 0:\n 0:  b\n"), "a");
+        assert_eq!(one("> a\n>\n> b"), "a");
+        for text in [
+            "[1,0]<stdout>:a\n[1,1]<stdout>:b\n[1,0]<stdout>:c",
+            "node-1: a\nnode-1: b\nnode-1: c",
+            "0: a\n0: b",
+        ] {
+            assert_eq!(one(text), text.lines().next().unwrap());
+        }
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub use infrastructure::{
 pub use nccl_graph::{ChannelEnd, NcclChannel, NcclGraph, NcclGraphs};
 pub use nccl_log::{
     AdapterList, ChannelCount, Communicator, Connection, Gdr, GdrFact, GraphSearch, LibraryVersion,
-    LogAdapter, LogRank, LoggedSetting, NcclLog, Problem, Ring, Said, SystemGraph, SystemNode, Transport,
-    TransportKind, TreePlace, TuningCell, TuningChoice, TuningRow, TuningTable,
+    LogAdapter, LogInterface, LogRank, LoggedSetting, NcclLog, Problem, Ring, Said, SystemGraph, SystemNode,
+    Transport, TransportKind, TreePlace, TuningCell, TuningChoice, TuningRow, TuningTable,
 };
 pub use pair_table::{Measure, PairCell, PairDevice, PairTable};
 pub use pci::{BusRange, PciDetails, Region, VirtualFunctions};

@@ -23,6 +23,8 @@ pub struct NcclLog {
     pub adapters: Vec<AdapterList>,
     /// Interfaces of the bootstrap connections: `eth0`.
     pub bootstrap: Vec<Said>,
+    /// Interfaces of the bootstrap connections with their addresses, by host.
+    pub interfaces: Vec<LogInterface>,
     /// What was said of plugins: found or not, loaded, which version.
     pub plugins: Vec<Said>,
     /// Channels as decided at the end of the start.
@@ -130,6 +132,21 @@ pub struct AdapterList {
     pub adapters: Vec<LogAdapter>,
     /// Whether relaxed ordering is on (`[RO]`).
     pub relaxed_ordering: bool,
+    /// Lines that say so.
+    pub count: u32,
+    /// The first of them, from 1.
+    pub line: u32,
+}
+
+/// The interface over which ranks of a host find the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogInterface {
+    /// Index into [`NcclLog::hosts`].
+    pub host: Option<usize>,
+    /// `eth0`.
+    pub name: String,
+    /// `10.0.0.1`, `fe80::1%eth0`, without its port.
+    pub address: String,
     /// Lines that say so.
     pub count: u32,
     /// The first of them, from 1.

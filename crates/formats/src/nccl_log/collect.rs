@@ -37,6 +37,8 @@ const REMARKS: &[&str] = &[
     "speed change detected",
     "not supported",
     "max attempts reached",
+    "ailed to bind NVLink SHARP",
+    "o socket interface found",
 ];
 
 /// What marks a statement on plugins.
@@ -178,7 +180,7 @@ impl<'a> Collector<'a> {
             self.last.communicator = self.communicators.of(who.speaker);
             return;
         }
-        if self.net.take(text, line)
+        if self.net.take(text, who.host, line)
             || self.systems.take(spoken.message, who.speaker, who.host, line)
             || self.tuning.take(text, who.speaker, line)
             || self.take_small(text, line)
@@ -247,6 +249,7 @@ impl<'a> Collector<'a> {
             networks: self.networks.map(said),
             adapters: net.lists,
             bootstrap: net.bootstrap,
+            interfaces: net.interfaces,
             plugins: self.plugins.map(said),
             channels: self.counts.map(counted),
             transports: channels.transports,

@@ -6,7 +6,7 @@ use weft_base::Rate;
 
 use super::line::{number_after, take_number, word_after};
 use super::tally::Tally;
-use crate::evidence::{AdapterList, GdrFact, LogAdapter};
+use crate::evidence::{AdapterList, GdrFact, LogAdapter, LogInterface};
 use crate::find::cut;
 
 /// Different lists and facts that are kept.
@@ -25,6 +25,7 @@ pub(super) struct Networks<'a> {
     rates: BTreeMap<&'a str, Rate>,
     gdr: Tally<(&'a str, bool, Option<&'a str>)>,
     bootstrap: Tally<&'a str>,
+    interfaces: Tally<(Option<usize>, &'a str, &'a str)>,
 }
 
 /// What is left of [`Networks`] at the end.
@@ -32,6 +33,7 @@ pub(super) struct Found {
     pub lists: Vec<AdapterList>,
     pub gdr: Vec<GdrFact>,
     pub bootstrap: Vec<crate::evidence::Said>,
+    pub interfaces: Vec<LogInterface>,
 }
 
 impl<'a> Networks<'a> {
@@ -41,16 +43,17 @@ impl<'a> Networks<'a> {
             rates: BTreeMap::new(),
             gdr: Tally::new(LISTS_MAX),
             bootstrap: Tally::new(LISTS_MAX),
+            interfaces: Tally::new(LISTS_MAX),
         }
     }
 
     /// Whether `text` is of networks; it was read then.
-    pub fn take(&mut self, text: &'a str, line: u32) -> bool {
+    pub fn take(&mut self, text: &'a str, host: Option<usize>, line: u32) -> bool {
         if let Some((_, rest)) = cut(text, "GPU Direct RDMA ") {
             return self.take_gdr(rest, line);
         }
         if let Some(rest) = text.strip_prefix("Bootstrap").map(|rest| rest.trim_start_matches([' ', ':'])) {
-            return self.take_bootstrap(rest, line);
+            return self.take_bootstrap(rest, host, line);
         }
         let Some(rest) = text.strip_prefix("NET/") else { return false };
         if let Some((network, list)) = cut(rest, ": Using ") {
@@ -74,12 +77,14 @@ impl<'a> Networks<'a> {
     }
 
     /// `Using [0]ib0:10.0.0.1<0> [1]ib1:10.0.0.2<0>`, `Using eth0:10.0.0.1<0>`.
-    fn take_bootstrap(&mut self, rest: &'a str, line: u32) -> bool {
+    fn take_bootstrap(&mut self, rest: &'a str, host: Option<usize>, line: u32) -> bool {
         let Some(list) = rest.strip_prefix("Using") else { return false };
         for word in list.split_whitespace() {
             let word = word.rsplit(']').next().unwrap_or(word);
-            if let Some((name, _)) = word.split_once(':') {
+            if let Some((name, address)) = word.split_once(':') {
                 self.bootstrap.add(name, line);
+                let address = address.split('<').next().unwrap_or(address);
+                self.interfaces.add((host, name, address), line);
             }
         }
         true
@@ -135,6 +140,13 @@ impl<'a> Networks<'a> {
                 line: times.line,
             }),
             bootstrap: self.bootstrap.map(super::said),
+            interfaces: self.interfaces.map(|(host, name, address), times| LogInterface {
+                host,
+                name: name.to_owned(),
+                address: address.to_owned(),
+                count: times.count,
+                line: times.line,
+            }),
         }
     }
 }

@@ -41,6 +41,8 @@ fn a_job_on_two_hosts_is_read() {
     assert_eq!(log.hosts, ["node-a", "node-b"]);
     assert_eq!(log.networks[0].text, "IB");
     assert_eq!((log.bootstrap[0].text.as_str(), log.plugins.len()), ("eth0", 1));
+    let interface = &log.interfaces[0];
+    assert_eq!((interface.host, interface.address.as_str()), (Some(0), "192.0.2.10"));
     let [adapters] = log.adapters.as_slice() else { panic!("{:?}", log.adapters) };
     let names: Vec<&str> = adapters.adapters.iter().map(|adapter| adapter.name.as_str()).collect();
     assert_eq!((names, adapters.count, adapters.relaxed_ordering), (vec!["mlx5_0", "mlx5_1"], 4, true));

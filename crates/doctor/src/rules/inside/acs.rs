@@ -85,7 +85,10 @@ pub(super) fn redirecting<'a>(chart: &Chart<'a>) -> BTreeMap<String, (Seat<'a>, 
     // `lspci -vvv | grep` leaves out what is behind a bridge, or all but bridges.
     let has_tree = chart.devices().any(|seat| (seat.is_gpu() || seat.is_nic()) && seat.parent().is_some());
     let is_alone = chart.gpu_count() == 1 && !chart.devices().any(|seat| seat.is_nic() && is_fast(&seat));
-    if !has_tree {
+    // A list that goes on with other devices was cut before it came to those.
+    let is_cut = !chart.devices().any(|seat| seat.is_gpu())
+        && chart.devices().any(|seat| !seat.is_bridge() && seat.parent().is_some());
+    if !has_tree && !is_cut {
         for bridge in chart.devices().filter(|seat| redirects(seat, chart)) {
             on.insert(bridge.device.address.clone(), (bridge, Vec::new()));
         }

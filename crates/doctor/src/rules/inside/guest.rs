@@ -67,7 +67,7 @@ impl Rule for Guest {
 }
 
 /// What shows that this is a virtual machine.
-pub(super) fn signs(chart: &Chart<'_>) -> Option<(Place, String)> {
+pub fn signs(chart: &Chart<'_>) -> Option<(Place, String)> {
     let by_cpu = chart.records("cpu").find_map(|said| {
         let vendor = said.record.text("hypervisor-vendor")?;
         Some((said.field_place("hypervisor-vendor"), format!("hypervisor {vendor}")))

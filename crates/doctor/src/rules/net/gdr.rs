@@ -139,8 +139,8 @@ fn missing(chart: &Chart<'_>, signs: &Signs<'_>) -> Option<Finding> {
     }
     let gpus = chart.gpus();
     let is_geforce = !gpus.is_empty() && gpus.iter().all(|gpu| gpu.family.contains("GeForce"));
-    let without: Vec<&Modules> = signs.modules.iter().filter(|list| list.peer_memory.is_none()).collect();
-    let unregistered = signs.modules.iter().find(|list| list.is_registered == Some(false));
+    let without: Vec<&Modules> = signs.modules.iter().filter(|list| list.lacks()).collect();
+    let unregistered = signs.modules.iter().find(|list| list.is_unknown());
     let finding = if is_geforce {
         let what = "GeForce cards do not offer their memory to a NIC: all data is staged in host memory";
         with_log(Finding::new(&GDR_OFF_GEFORCE, Confidence::Likely, what), signs).severity(Severity::Note)
@@ -159,12 +159,16 @@ fn unasked(chart: &Chart<'_>, signs: &Signs<'_>) -> Option<Finding> {
     if signs.is_used || !signs.pairs_off.is_empty() {
         return None;
     }
-    let unregistered = signs.modules.iter().find(|list| list.is_registered == Some(false));
+    let unregistered = signs.modules.iter().find(|list| list.is_unknown());
     if let Some(list) = unregistered {
-        return Some(worth(chart, signs, driver_order(list)));
+        // The kernel's own RDMA stack has no such folder, and goes by DMA-BUF.
+        let is_seen = list.is_registered.is_some() || chart.shortfall().is_some();
+        let found = driver_order(list);
+        let found = if is_seen { found } else { found.confidence(Confidence::Possible) };
+        return Some(worth(chart, signs, found));
     }
     // Without a log the network may go by DMA-BUF: only several hosts that are slow make it worth a word.
-    let without: Vec<&Modules> = signs.modules.iter().filter(|list| list.peer_memory.is_none()).collect();
+    let without: Vec<&Modules> = signs.modules.iter().filter(|list| list.lacks()).collect();
     if without.is_empty()
         || chart.logs().next().is_some()
         || chart.host_count() < 2
@@ -213,11 +217,18 @@ fn driver_order(list: &Modules) -> Finding {
     let (name, place) =
         list.peer_memory.clone().unwrap_or_else(|| ("nvidia_peermem".to_owned(), list.place.clone()));
     let on = if list.host.is_empty() { String::new() } else { format!(" on {}", list.host) };
+    let told = match &list.registered {
+        Some((false, place)) => {
+            (place.clone(), "no driver has registered its devices' memory (memory_peers)")
+        }
+        Some((true, _)) | None => (list.place.clone(), "it is not among the users of ib_core and ib_uverbs"),
+    };
     let what = format!(
         "{name} is loaded{on}, but the RDMA core does not know it: it was built without this RDMA stack"
     );
     Finding::new(&GDR_OFF_DRIVER_ORDER, Confidence::Likely, what)
-        .at(place, format!("{name} is loaded, and is not among the users of ib_core and ib_uverbs"))
+        .at(place, format!("{name} is loaded"))
+        .at(told.0, told.1)
         .fix(
             "install the GPU driver again behind the RDMA stack (OFED or DOCA), or `dkms autoinstall --force` for the kernel in \
              use; then `modprobe nvidia-peermem` (as root; ends jobs on that host)",

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use weft_base::{Place, Severity};
+use weft_base::Place;
 use weft_topology::SubnetFinding;
 
-use super::failover;
-use super::ports;
+use super::{failover, port_down};
 use crate::cause::{Cause, Effect, Nature};
 use crate::chart::{Chart, at};
 use crate::finding::{Confidence, Finding};
@@ -65,7 +64,7 @@ impl Rule for Health {
         found.extend(below_capability(chart));
         found.extend(flap(chart));
         found.extend(alone(chart));
-        found.extend(down(chart));
+        found.extend(port_down::down(chart));
         found
     }
 }
@@ -272,27 +271,6 @@ fn alone(chart: &Chart<'_>) -> Option<Finding> {
         .fix("look at cable, transceiver and the switch's port; `ibstat` says whether it is Down (no signal) or Initializing (no subnet manager)")
         .check("ibnetdiscover lists a switch")
         .settle("ibstat of that host"),
-    )
-}
-
-/// Ports that are down beside ports that are up.
-fn down(chart: &Chart<'_>) -> Option<Finding> {
-    let ports = ports::ports(chart);
-    let up = ports.values().filter(|port| port.is_up == Some(true)).count();
-    let off: Vec<&ports::Port> = ports.values().filter(|port| port.is_up == Some(false)).collect();
-    let first = off.first()?;
-    let is_used = |name: &str| ports::used(chart).iter().any(|(own, _, _)| own == name);
-    let names: Vec<&str> = off.iter().map(|port| port.adapter.as_str()).collect();
-    let (confidence, severity) = match (up, off.iter().any(|port| is_used(&port.adapter))) {
-        (0, _) | (_, true) => (Confidence::Likely, Severity::Error),
-        (_, false) => (Confidence::Possible, Severity::Note),
-    };
-    Some(
-        Finding::new(&PORT_DOWN, confidence, format!("down: {}", listed_to(&names, 6)))
-            .at(first.place.clone(), format!("{} is not active", first.adapter))
-            .costs(if up == 0 { 1.0 } else { 0.1 }, "what these ports would carry")
-            .fix("cable and transceiver, the switch's port, the subnet manager; nothing where they are not cabled on purpose")
-            .severity(severity),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Questions about the network that several rules ask of a chart.
 
 use weft_base::{Place, Rate};
-use weft_formats::{NcclLog, Report};
+use weft_formats::{NcclLog, Report, Value};
 use weft_predictor::Request;
 use weft_topology::{NodeKind, ReportedClass, reported_class};
 
@@ -37,7 +37,7 @@ pub fn nearest_nics(chart: &Chart<'_>) -> Vec<Near> {
     host.of_kind(NodeKind::Gpu).filter_map(nearest).collect()
 }
 
-/// A list of kernel modules that is whole.
+/// A list of kernel modules.
 #[derive(Debug, Clone)]
 pub struct Modules {
     /// The host: by the report, else by the folder of the file, else empty.
@@ -48,31 +48,89 @@ pub struct Modules {
     pub peer_memory: Option<(String, Place)>,
     /// Whether the RDMA core counts that module among its users; `None` where it is not loaded or no user is listed.
     pub is_registered: Option<bool>,
+    /// Whether a driver has registered its devices' memory, as `/sys/kernel/mm/memory_peers` shows.
+    pub registered: Option<(bool, Place)>,
+    /// Whether what it does not hold is not loaded.
+    pub is_whole: bool,
 }
 
-/// Whole lists of modules of hosts that have NVIDIA GPUs and RDMA adapters.
+impl Modules {
+    fn of_place(place: &Place) -> Self {
+        Self {
+            host: String::new(),
+            place: place.clone(),
+            peer_memory: None,
+            is_registered: None,
+            registered: None,
+            is_whole: false,
+        }
+    }
+
+    /// Whether the module is known not to be loaded.
+    pub fn lacks(&self) -> bool {
+        self.is_whole && self.peer_memory.is_none()
+    }
+
+    /// Whether the module is loaded, and RDMA does not know of it.
+    pub fn is_unknown(&self) -> bool {
+        let says_so = self.is_registered == Some(false) || self.registered.as_ref().is_some_and(|it| !it.0);
+        let is_known = self.is_registered == Some(true) || self.registered.as_ref().is_some_and(|it| it.0);
+        self.peer_memory.is_some() && says_so && !is_known
+    }
+}
+
+/// Lists of modules of hosts that have NVIDIA GPUs and RDMA adapters, and what RDMA knows of peers' memory there.
 pub fn modules(chart: &Chart<'_>) -> Vec<Modules> {
-    chart.reports().filter_map(|(report, place)| list_of(report, place)).collect()
+    let mut found: Vec<Modules> =
+        chart.reports().filter_map(|(report, place)| list_of(report, place)).collect();
+    for (report, place) in chart.reports() {
+        let Some(record) = report.records.iter().find(|record| record.kind == "peer-memory") else {
+            continue;
+        };
+        let is_there = record.get("registered") == Some(&Value::Flag(true));
+        let host = host_of(report, place);
+        let own = found.iter_mut().find(|list| list.host == host || list.place.file == place.file);
+        let told = (is_there, at(place, record.line));
+        match own {
+            Some(own) => own.registered = own.registered.take().or(Some(told)),
+            None => found.push(Modules { host, registered: Some(told), ..Modules::of_place(place) }),
+        }
+    }
+    found
 }
 
+/// By the report, else by the folder of the file.
+pub fn host_of(report: &Report, place: &Place) -> String {
+    let folder = place.file.rsplit_once('/').map(|(folder, _)| folder.rsplit('/').next().unwrap_or(folder));
+    report.host.clone().or_else(|| folder.map(str::to_owned)).unwrap_or_default()
+}
+
+/// A list that is whole, or the part of one that a search for the module printed.
 fn list_of(report: &Report, place: &Place) -> Option<Modules> {
     let module =
         |name: &str| report.records.iter().find(|record| record.kind == "module" && record.subject == name);
-    report.records.iter().find(|record| record.kind == "setting" && record.subject == "all modules")?;
-    module("nvidia")?;
-    let core = module("ib_core")?;
     let peer = ["nvidia_peermem", "nv_peer_mem"].iter().find_map(|name| module(name));
-    let users = [Some(core), module("ib_uverbs")];
-    let mut users = users.into_iter().flatten().filter_map(|record| record.text("used-by")).peekable();
+    let is_whole =
+        report.records.iter().any(|record| record.kind == "setting" && record.subject == "all modules");
+    let core = module("ib_core");
+    // Of a part only what it holds is known, and of a machine without RDMA nothing is asked.
+    if !(is_whole && module("nvidia").is_some() && core.is_some()) && peer.is_none() {
+        return None;
+    }
+    let mut users = [core, module("ib_uverbs")]
+        .into_iter()
+        .flatten()
+        .filter_map(|record| record.text("used-by"))
+        .peekable();
     let is_registered = peer
         .filter(|_| users.peek().is_some())
         .map(|peer| users.any(|list| list.split(',').any(|user| user == peer.subject)));
-    let folder = place.file.rsplit_once('/').map(|(folder, _)| folder.rsplit('/').next().unwrap_or(folder));
     Some(Modules {
-        host: report.host.clone().or_else(|| folder.map(str::to_owned)).unwrap_or_default(),
-        place: place.clone(),
+        host: host_of(report, place),
+        is_whole,
         peer_memory: peer.map(|peer| (peer.subject.clone(), at(place, peer.line))),
         is_registered,
+        ..Modules::of_place(place)
     })
 }
 

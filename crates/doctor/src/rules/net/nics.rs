@@ -2,8 +2,9 @@
 
 use weft_base::Place;
 
-use super::lookup;
 use super::ports::{self, Port};
+use super::remote;
+use super::{health, lookup};
 use crate::cause::{Cause, Effect, Nature};
 use crate::chart::Chart;
 use crate::finding::{Confidence, Finding};
@@ -91,12 +92,16 @@ fn left(chart: &Chart<'_>, is_used: impl Fn(&str) -> bool, used_names: &[String]
 fn single(chart: &Chart<'_>) -> Option<Finding> {
     let used = ports::used(chart);
     let (_, _, place) = used.first()?;
-    if chart.host_count() < 2 {
+    // That the one used is the wrong one says more than that there are others.
+    if chart.host_count() < 2 || remote::explains(chart) {
         return None;
     }
     let used_names: Vec<String> = used.iter().map(|(name, _, _)| name.clone()).collect();
     let is_used = |name: &str| used_names.iter().any(|own| own == name);
-    let Left { idle, names: left } = left(chart, is_used, &used_names);
+    let Left { mut idle, names: mut left } = left(chart, is_used, &used_names);
+    // What is across the sockets for each GPU of the job is left out rightly.
+    idle.retain(|port| !remote::is_far_from_all(chart, &port.adapter));
+    left.retain(|name| !remote::is_far_from_all(chart, name));
     (!left.is_empty()).then_some(())?;
     let stated = chart.setting("NCCL_IB_HCA").filter(|stated| !stated.value.trim().is_empty());
     let gain = lookup::otherwise(chart, |request| request.settings.hca = None);
@@ -149,7 +154,48 @@ fn last_rate(chart: &Chart<'_>) -> Option<weft_base::Rate> {
     Some(comparison.points.last()?.busbw)
 }
 
+/// One adapter or interface with different frames on different hosts.
+fn mtu_differs(chart: &Chart<'_>) -> Option<Finding> {
+    let hosts = ports::by_host(chart);
+    let sizes = |adapter: &str| -> Vec<(String, u64, Place)> {
+        let of = |(host, ports): &(String, std::collections::BTreeMap<String, Port>)| {
+            let port = ports.get(adapter).filter(|port| port.is_up != Some(false) && port.is_ethernet())?;
+            Some((host.clone(), port.mtu_bytes?.0, port.place.clone()))
+        };
+        hosts.iter().filter_map(of).collect()
+    };
+    let used = ports::used(chart);
+    let names = hosts.iter().flat_map(|(_, ports)| ports.keys());
+    let (name, own) = names
+        .filter(|name| used.is_empty() || used.iter().any(|(own, ..)| own == *name))
+        .map(|name| (name, sizes(name)))
+        .find(|(_, sizes)| sizes.iter().any(|size| size.1 != sizes[0].1))?;
+    let least = own.iter().min_by_key(|it| it.1)?;
+    let most = own.iter().max_by_key(|it| it.1)?;
+    let failed = health::retry_exceeded(chart);
+    let confidence = if failed.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let what = format!("the MTU of {name} differs: {} B on {}, {} B on {}", least.1, least.0, most.1, most.0);
+    let mut found = Finding::new(&MTU, confidence, what)
+        .at(least.2.clone(), format!("{}: active MTU {} B", least.0, least.1))
+        .at(most.2.clone(), format!("{}: active MTU {} B", most.0, most.1));
+    let share = if failed.is_some() { 1.0 } else { 0.3 };
+    if let Some((text, place)) = failed {
+        found = found.at(place, text);
+    }
+    Some(widened(found.costs(share, "messages larger than the smaller frames fail, or are cut")))
+}
+
+fn widened(found: Finding) -> Finding {
+    found
+        .fix("ip link set DEV mtu 9000 on all hosts (as root; keep it in netplan or NetworkManager), 9216 in the switches")
+        .check("ibv_devinfo shows active_mtu 4096; ping -M do -s 8972 to the other host works")
+        .settle("ibv_devinfo and `ip link` of both hosts")
+}
+
 fn mtu(chart: &Chart<'_>, has_other_cause: bool) -> Option<Finding> {
+    if let Some(found) = mtu_differs(chart) {
+        return Some(found);
+    }
     let used = ports::used(chart);
     let ports = ports::ports(chart);
     let mut small: Vec<(String, u64, Place)> = Vec::new();
@@ -183,12 +229,7 @@ fn mtu(chart: &Chart<'_>, has_other_cause: bool) -> Option<Finding> {
     } else {
         format!("the MTU is small: {name} has {bytes} B")
     };
-    Some(
-        Finding::new(&MTU, confidence, what)
-            .at(place, format!("{name}: MTU {bytes} B"))
-            .costs(if differ { 0.3 } else { 0.15 }, "header bytes and work per packet: a tenth to a fifth of the bandwidth")
-            .fix("ip link set DEV mtu 9000 on all hosts (as root; keep it in netplan or NetworkManager), 9216 in the switches")
-            .check("ibv_devinfo shows active_mtu 4096; ping -M do -s 8972 to the other host works")
-            .settle("ibv_devinfo and `ip link` of both hosts"),
-    )
+    let found = Finding::new(&MTU, confidence, what).at(place, format!("{name}: MTU {bytes} B"));
+    let share = if differ { 0.3 } else { 0.15 };
+    Some(widened(found.costs(share, "header bytes and work per packet: a tenth to a fifth of the bandwidth")))
 }

@@ -78,8 +78,11 @@ pub fn pairs(chart: &Chart<'_>) -> Vec<Pair> {
 fn is_of_hosts(table: &PairTable) -> bool {
     let is_name = |name: &String| {
         let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
-        let is_gpu = name.to_ascii_uppercase().starts_with("GPU") || name.contains(':');
-        !is_number && !is_gpu
+        let name = name.to_ascii_uppercase();
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_device =
+            matches!(stem, "GPU" | "CPU" | "NIC" | "DEVICE" | "GPU " | "CPU " | "NUMA") || name.contains(':');
+        !is_number && !name.starts_with("GPU") && !is_device
     };
     let is_known_tool = ["p2p-bandwidth-latency-test", "nvbandwidth"].contains(&table.format);
     !is_known_tool && table.devices.is_empty() && table.rows.iter().chain(&table.columns).all(is_name)

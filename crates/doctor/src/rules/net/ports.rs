@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weft_base::{Place, Rate};
 use weft_formats::{Record, Value};
 
-use crate::chart::Chart;
+use crate::chart::{Chart, Said};
 
 /// An adapter's port.
 #[derive(Debug, Clone)]
@@ -35,9 +35,35 @@ impl Port {
 
 /// Ports of RDMA adapters, by name; of several hosts, what the first says.
 pub fn ports(chart: &Chart<'_>) -> BTreeMap<String, Port> {
+    let mut found = of_records(chart, |_| true);
+    named_by_matrix(chart, &mut found);
+    found
+}
+
+/// Ports of each host by itself, where the input names several: by reports, or by their files' folders.
+pub fn by_host(chart: &Chart<'_>) -> Vec<(String, BTreeMap<String, Port>)> {
+    let mut names: Vec<String> = chart.records("port").map(|said| host_of(&said)).collect();
+    names.sort();
+    names.dedup();
+    let own = |name: String| {
+        let ports = of_records(chart, |said| host_of(said) == name);
+        (name, ports)
+    };
+    names
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .map(own)
+        .filter(|(_, ports)| !ports.is_empty())
+        .collect()
+}
+
+fn host_of(said: &Said<'_>) -> String {
+    super::lookup::host_of(said.report, &said.place())
+}
+
+fn of_records(chart: &Chart<'_>, is_own: impl Fn(&Said<'_>) -> bool) -> BTreeMap<String, Port> {
     let mut found: BTreeMap<String, Port> = BTreeMap::new();
-    let interfaces = interfaces(chart);
-    for said in chart.records("port") {
+    for said in chart.records("port").filter(is_own) {
         let Some((adapter, _)) = said.record.subject.split_once(" port ") else { continue };
         let port = found.entry(adapter.to_owned()).or_insert_with(|| Port {
             adapter: adapter.to_owned(),
@@ -61,7 +87,12 @@ pub fn ports(chart: &Chart<'_>) -> BTreeMap<String, Port> {
             port.rate = port.rate.or(Some(*rate));
         }
     }
-    // A matrix names adapters too; rdma-core calls them after their interface: rocep1s0f0 of enp1s0f0np0.
+    found
+}
+
+/// A matrix names adapters too; rdma-core calls them after their interface: rocep1s0f0 of enp1s0f0np0.
+fn named_by_matrix(chart: &Chart<'_>, found: &mut BTreeMap<String, Port>) {
+    let interfaces = interfaces(chart);
     for name in chart.case.nic_names().into_iter().flatten() {
         let Some(stem) = name.strip_prefix("roce") else { continue };
         let own = interfaces.iter().find(|(interface, _)| interface.starts_with(&format!("en{stem}")));
@@ -76,7 +107,6 @@ pub fn ports(chart: &Chart<'_>) -> BTreeMap<String, Port> {
             place: place.clone(),
         });
     }
-    found
 }
 
 fn is_up(record: &Record) -> Option<bool> {

@@ -154,7 +154,8 @@ fn leaves(subnet: &Subnet, place: &Place) -> Vec<(String, Rate, Rate, Place)> {
     let tiers = subnet.tiers();
     let mut found = Vec::new();
     for (index, node) in subnet.of_kind(SubnetNodeKind::Switch) {
-        if tiers.get(index as usize).copied().flatten() != Some(0) {
+        // What has no name stands only where others name it as their far end: the list was cut.
+        if tiers.get(index as usize).copied().flatten() != Some(0) || node.name.is_empty() {
             continue;
         }
         let (mut down, mut up) = (0u64, 0u64);
