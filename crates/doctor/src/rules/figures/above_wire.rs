@@ -42,6 +42,8 @@ pub const LINK_NVLS: Cause = Cause {
 
 /// Above what counts as rounding.
 const ABOVE: f64 = 1.02;
+/// Of what several NICs carry together a run that is above by less shows nothing.
+const ABOVE_NICS: f64 = 1.05;
 /// Sizes below it are not taken: their times are of single steps.
 const LEAST: Bytes = Bytes::new(1 << 20);
 
@@ -82,7 +84,7 @@ fn by_tree(chart: &Chart<'_>, run: &Run<'_>, comparison: &Comparison) -> Option<
     let factor = comparison.collective.bus_factor(comparison.ranks);
     let nics = Rate::from_gigabytes(bound.busbw.as_gigabytes() / factor);
     let point = best(comparison)?;
-    if !is_above(point.busbw, nics, ABOVE) || is_above(point.busbw, bound.busbw, ABOVE) {
+    if !is_above(point.busbw, nics, ABOVE_NICS) || is_above(point.busbw, bound.busbw, ABOVE) {
         return None;
     }
     let is_assumed = run.assumed.is_some() || chart.machine().is_none_or(|machine| machine.nics.is_empty());

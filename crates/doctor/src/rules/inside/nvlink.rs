@@ -248,9 +248,13 @@ fn absent(chart: &Chart<'_>) -> Option<Finding> {
     if let (Some((place, ..)), true) = (told.first(), all_down) {
         found = found.at(place.clone(), "all NVLinks are inactive");
     }
-    // What has no peers without the bridge loses the more.
+    // What has no peers without the bridge loses the more; and a matrix leaves no doubt that there is none.
     let staged = first.gpu.peer_to_peer.as_ref().is_some_and(|peer| !peer.pcie.value);
-    let share = if staged { share.max(0.8) } else { share.max(0.1) };
+    let share = match (staged, without) {
+        (true, true) => share.max(0.9),
+        (true, false) => share.max(0.8),
+        (false, _) => share.max(0.1),
+    };
     Some(
         found
             .at(first.place.clone(), first.gpu.title.clone())
