@@ -107,12 +107,12 @@ fn no_peers(chart: &Chart<'_>) -> Option<Finding> {
         found = found.at(place, says);
     }
     let asked = chart.peer_answers().iter().any(|it| it.fact != Access::Ok);
-    // Who measures copies between peers asks for these, and not for a bridge.
+    // Who asks the driver for peers and measures copies between them asks for these, and not for a bridge.
     let is_measured = chart.pair_tables().any(|(table, _)| table.is_direct.is_some());
     let share = match (is_measured, asked) {
-        (true, _) => 0.95,
+        (true, true) => 0.95,
         (false, true) => 0.85,
-        (false, false) => 0.5,
+        (_, false) => 0.5,
     };
     found = found.costs(share, "each byte crosses PCIe twice, through host memory");
     if let Some(pattern) = inside_slower_than_across(chart) {
