@@ -1,6 +1,7 @@
 //! What to buy: fabrics counted, bills of material, price, power and goodput of candidates; and what is wrong with
 //! counts that others published.
 
+pub mod fabric;
 pub mod tables;
 
 pub use tables::{COUNT_UNEVEN, COUNT_WRONG, SHARE_WRONG, SUM_WRONG, TABLE_UNKNOWN};
