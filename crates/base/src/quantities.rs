@@ -320,6 +320,11 @@ impl Ratio {
         if denominator == 0 { None } else { Some(Self { numerator, denominator }) }
     }
 
+    /// Numerator and denominator, which is not zero.
+    pub const fn parts(self) -> (u32, u32) {
+        (self.numerator, self.denominator)
+    }
+
     /// As a floating-point number.
     pub fn as_f64(self) -> f64 {
         f64::from(self.numerator) / f64::from(self.denominator)

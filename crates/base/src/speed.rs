@@ -25,6 +25,14 @@ impl TransferRate {
         self.0
     }
 
+    /// This rate times a factor, rounded down: of links that do not exist yet.
+    #[must_use]
+    pub fn times(self, factor: Ratio) -> Self {
+        let (numerator, denominator) = factor.parts();
+        let scaled = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
+        Self(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+
     /// What `lanes` carry in one direction after `encoding`.
     pub fn rate(self, lanes: u16, encoding: Ratio) -> Rate {
         Rate::bytes_per_second(self.0 * u64::from(lanes) / 8).times(encoding)

@@ -26,9 +26,6 @@ pub struct Price {
     /// Other spellings.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Other entries of the catalogue that are sold at this price.
-    #[serde(default)]
-    pub also: Vec<String>,
     /// What one price buys.
     pub per: PricedBy,
     /// Year and month of the price: `2024-08`.
