@@ -2,7 +2,16 @@
 
 /// Lower case, letters and digits only: `A100-SXM4-80GB` and `a100 sxm4 80gb` are one name.
 pub fn simplify(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    simplified(name).collect()
+}
+
+/// Whether `name` [simplified](simplify) is `wanted`.
+pub fn is_spelling(name: &str, wanted: &str) -> bool {
+    simplified(name).eq(wanted.chars())
+}
+
+fn simplified(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
 }
 
 /// Up to `limit` of `known` that are near `name`, best first; ties keep the order of `known`.
@@ -31,6 +40,12 @@ fn similarity(wanted: &str, candidate: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spellings_are_one_name() {
+        assert!(is_spelling("A100-SXM4 80GB", "a100sxm480gb"));
+        assert!(!is_spelling("A100-SXM4-80GB", "a100sxm4") && !is_spelling("A100", "a100sxm4"));
+    }
 
     #[test]
     fn finds_the_intended_name_first() {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 use thiserror::Error;
-use weft_base::{nearest, simplify};
+use weft_base::{is_spelling, nearest, simplify};
 
 use crate::{
     Cable, ChannelPart, Cpu, Failure, Gpu, Library, LinkKind, Machine, Nic, Price, Restart, Retimer, Server,
@@ -206,7 +206,7 @@ fn find<'a, T: Named>(entries: &'a [T], name: &str) -> Result<&'a T, NotFound> {
     let wanted = simplify(name);
     let spelled = |entry: &&T| {
         let spellings = entry.aliases().iter().map(String::as_str).chain([entry.name(), entry.title()]);
-        spellings.into_iter().any(|spelling| simplify(spelling) == wanted)
+        spellings.into_iter().any(|spelling| is_spelling(spelling, &wanted))
     };
     entries.iter().find(spelled).ok_or_else(|| missing(T::KIND, name, entries.iter().map(Named::name)))
 }

@@ -1,5 +1,7 @@
 //! The network between hosts, for a prediction: how it chooses ways, and what was discovered of it.
 
+use std::sync::Arc;
+
 use weft_base::{Rate, nearest};
 use weft_catalogue::Catalogue;
 use weft_formats::{Evidence, Located};
@@ -32,5 +34,6 @@ pub fn set(request: &mut Request, routing: Option<Routing>, loaded: &Loaded, cat
         Some((**table).clone())
     };
     let tables: Vec<ForwardingTable> = loaded.case.evidence.iter().filter_map(table).collect();
-    request.fabric = Some(Fabric { subnet: subnet.clone(), tables, graph: subnet.topology(catalogue) });
+    let graph = subnet.topology(catalogue);
+    request.fabric = Some(Arc::new(Fabric { subnet: subnet.clone(), tables, graph }));
 }

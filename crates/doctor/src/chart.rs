@@ -1,5 +1,8 @@
 //! What is known of a patient, ready to be asked.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use weft_base::{Bytes, Diagnostic, Place};
 use weft_catalogue::{Catalogue, Gpu, Machine};
 use weft_collective::Collective;
@@ -9,8 +12,10 @@ use weft_formats::{
 };
 use weft_predictor::calibrate::Calibration;
 use weft_predictor::compare::{Asked, Comparison, Pairs, Point, Side, Table, Verdict, tables};
-use weft_predictor::{PeerAccess, Prediction, Request, Settings, predict};
+use weft_predictor::{PeerAccess, Prediction, Request, Settings};
 use weft_topology::{NodeId, NodeKind, Subnet, Topology};
+
+use crate::inside::NamedGpu;
 
 /// Who is looked at: one machine or one job, as far as the input tells.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +49,15 @@ pub struct Chart<'a> {
     pub runs: Vec<Run<'a>>,
     /// Copies between pairs of GPUs beside what their links are known to reach.
     pub copies: Vec<Pairs>,
+    pub(crate) known: Known<'a>,
+}
+
+/// What many rules ask for and is counted over the whole input.
+#[derive(Debug, Default)]
+pub(crate) struct Known<'a> {
+    hosts: OnceCell<usize>,
+    gpus: OnceCell<Vec<&'a Gpu>>,
+    pub named: OnceCell<Vec<NamedGpu<'a>>>,
 }
 
 /// A table of a benchmark.
@@ -57,16 +71,13 @@ pub struct Run<'a> {
     pub comparison: Option<Comparison>,
     /// The machine in words, where it follows from the list of ranks alone.
     pub assumed: Option<String>,
-    asked: Option<Asked>,
+    asked: Option<Rc<Asked<'a>>>,
 }
 
 impl Run<'_> {
     /// What would be expected of the same GPUs at the sizes of the table, were something else asked.
-    pub fn instead(&self, catalogue: &Catalogue, change: impl FnOnce(&mut Request)) -> Option<Prediction> {
-        let asked = self.asked.as_ref()?;
-        let mut request = asked.request.clone();
-        change(&mut request);
-        predict(&asked.topology, catalogue, &request).ok()
+    pub fn instead(&self, change: impl FnOnce(&mut Request)) -> Option<Rc<Prediction>> {
+        self.asked.as_ref()?.instead(change).ok()
     }
 
     /// A line of its file.
@@ -76,13 +87,14 @@ impl Run<'_> {
 
     /// The machine that ran it, with as many hosts as took part.
     pub fn topology(&self) -> Option<&Topology> {
-        self.asked.as_ref().map(|asked| &asked.topology)
+        self.asked.as_ref().map(|asked| asked.topology())
     }
 
     /// The GPUs that ran, of all hosts; none where no machine is known.
     pub fn gpus(&self) -> Vec<NodeId> {
         let Some(asked) = &self.asked else { return Vec::new() };
-        asked.request.gpus.clone().unwrap_or_else(|| asked.topology.of_kind(NodeKind::Gpu).collect())
+        let all = || asked.topology().of_kind(NodeKind::Gpu).collect();
+        asked.request().gpus.clone().unwrap_or_else(all)
     }
 }
 
@@ -134,6 +146,7 @@ impl<'a> Chart<'a> {
             settings,
             runs: Vec::new(),
             copies: Vec::new(),
+            known: Known::default(),
         };
         let request = chart.request(Collective::AllReduce, calibration);
         let side = Side { case, topology: chart.topology, diagnostics, request: &request };
@@ -242,7 +255,11 @@ impl<'a> Chart<'a> {
     }
 
     /// The models of the GPUs: of the machine, else of what benchmarks list; each once, unknown ones left out.
-    pub fn gpus(&self) -> Vec<&'a Gpu> {
+    pub fn gpus(&self) -> &[&'a Gpu] {
+        self.known.gpus.get_or_init(|| self.all_gpus())
+    }
+
+    fn all_gpus(&self) -> Vec<&'a Gpu> {
         let known = |name: &str| self.catalogue.gpu(name).ok();
         let mut found: Vec<&Gpu> = Vec::new();
         let of_machine = self.machine().into_iter().flat_map(|machine| &machine.gpus);
@@ -268,6 +285,10 @@ impl<'a> Chart<'a> {
 
     /// How many hosts take part, as a log, a list of ranks or the machine says; at least 1.
     pub fn host_count(&self) -> usize {
+        *self.known.hosts.get_or_init(|| self.count_hosts())
+    }
+
+    fn count_hosts(&self) -> usize {
         let logged = self.logs().map(|(log, _)| {
             let nodes = log.communicators.iter().filter_map(|it| it.nodes).max().unwrap_or(1);
             log.hosts.len().max(usize::try_from(nodes).unwrap_or(1))
@@ -374,7 +395,7 @@ impl Seat<'_> {
     }
 }
 
-fn run<'a>(benchmark: &'a Benchmark, place: &'a Place, table: Option<Table>) -> Run<'a> {
+fn run<'a>(benchmark: &'a Benchmark, place: &'a Place, table: Option<Table<'a>>) -> Run<'a> {
     let Some(Table { comparison, machine, asked, .. }) = table else {
         return Run { benchmark, place, comparison: None, assumed: None, asked: None };
     };
@@ -383,7 +404,7 @@ fn run<'a>(benchmark: &'a Benchmark, place: &'a Place, table: Option<Table>) -> 
 
 /// Whether what was compared can be what ran. A collective that is not named was taken to be an all-reduce, and its
 /// busbw by its algbw may speak against that; ranks that share a GPU are partitions of it, and no machine of so many.
-fn fits(benchmark: &Benchmark, table: &Table) -> bool {
+fn fits(benchmark: &Benchmark, table: &Table<'_>) -> bool {
     let Comparison { collective, ranks, .. } = table.comparison;
     let last = benchmark.rows.iter().rev().find_map(|row| row.busbw.zip(row.algbw));
     let told = last.map(|(busbw, algbw)| busbw.as_gigabytes() / algbw.as_gigabytes().max(1e-9));

@@ -71,7 +71,11 @@ fn model<'a>(chart: &Chart<'a>, name: &str) -> Option<&'a Gpu> {
 
 impl<'a> Chart<'a> {
     /// All GPUs that the input names and the catalogue knows; one entry for each place.
-    pub fn named_gpus(&self) -> Vec<NamedGpu<'a>> {
+    pub fn named_gpus(&self) -> &[NamedGpu<'a>] {
+        self.known.named.get_or_init(|| self.all_named_gpus())
+    }
+
+    fn all_named_gpus(&self) -> Vec<NamedGpu<'a>> {
         let mut found = Vec::new();
         let mut add = |gpu: Option<&'a Gpu>, place: Place| {
             found.extend(gpu.map(|gpu| NamedGpu { gpu, place }));
@@ -120,7 +124,7 @@ impl<'a> Chart<'a> {
                 found.push(named.gpu);
             }
         }
-        if found.is_empty() { self.gpus() } else { found }
+        if found.is_empty() { self.gpus().to_vec() } else { found }
     }
 
     /// How many GPUs a host has, as far as is known.

@@ -1,18 +1,22 @@
 //! A collective on a machine: one row per size, the bound, and how both come about.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use weft_base::{Bytes, Diagnostic, Rate, Span};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
-use weft_topology::{NodeId, NodeKind, Topology};
+use weft_topology::{NodeId, Topology};
 
 use crate::bound::{self, Bound};
 use crate::calibrate::{Calibration, Parts};
-use crate::contention::{Between, Fabric, Routing};
+use crate::contention::{Fabric, Routing};
+use crate::found::{Found, Search};
 use crate::limit::GraphLimit;
 use crate::nccl::choice::{Algorithm, Choice, Protocol};
 use crate::nccl::cluster::Cluster;
 use crate::nccl::constants::Constants;
-use crate::nccl::system::{PeerAccess, Scene, library};
+use crate::nccl::system::{PeerAccess, library};
 use crate::nccl::tuning::Tuning;
 use crate::settings::Settings;
 use crate::step::Step;
@@ -20,7 +24,7 @@ use crate::time::{self, Launch, Pricing};
 use crate::{PredictError, explain, findings};
 
 /// What is asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The collective.
     pub collective: Collective,
@@ -42,7 +46,7 @@ pub struct Request {
     /// How switches choose among equal ways; `None` for what is usual on the kind of network.
     pub routing: Option<Routing>,
     /// The network between hosts as it was discovered; `None` for that of the machine.
-    pub fabric: Option<Fabric>,
+    pub fabric: Option<Arc<Fabric>>,
 }
 
 impl Request {
@@ -170,14 +174,9 @@ pub struct Predictor<'a> {
     catalogue: &'a Catalogue,
     settings: Settings,
     constants: Constants<'a>,
-    gpus: Vec<NodeId>,
-    cluster: Cluster,
-    narrow: Option<(String, f64)>,
     calibration: Option<Calibration>,
     launch: Option<Launch>,
-    between: Option<Between<'a>>,
-    /// The network in the input, where it is not that of the machine's hosts.
-    foreign: Option<Diagnostic>,
+    found: Cow<'a, Found>,
 }
 
 impl<'a> Predictor<'a> {
@@ -188,52 +187,54 @@ impl<'a> Predictor<'a> {
         catalogue: &'a Catalogue,
         request: &Request,
     ) -> Result<Self, PredictError> {
-        let gpus = participants(topology, request)?;
-        let settings = request.settings.clone();
-        let library = library(topology, catalogue, &gpus, &settings)?;
-        let constants = Constants::of_version(catalogue, library, settings.version)?;
-        let (access, nic_names) = (&request.access, request.nic_names.as_slice());
-        let scene = Scene { topology, catalogue, constants, access, settings: &settings, nic_names };
-        let cluster = Cluster::new(scene, &gpus, library)?;
-        let narrow = explain::narrowest(topology, &cluster);
-        let (calibration, launch) = (request.calibration.clone(), request.launch);
-        let network = (request.routing, request.fabric.as_ref());
-        let between = Between::new(topology, &cluster, &gpus, network);
-        let foreign = match (&between, &request.fabric) {
-            (None, Some(fabric)) => findings::foreign(fabric, cluster.nodes),
-            (_, _) => None,
-        };
-        Ok(Self {
-            topology,
-            catalogue,
-            settings,
-            constants,
-            gpus,
-            cluster,
-            narrow,
-            calibration,
-            launch,
-            between,
-            foreign,
-        })
+        let search = Search::of(topology, request)?;
+        let library = library(topology, catalogue, &search.gpus, &request.settings)?;
+        let constants = Constants::of_version(catalogue, library, request.settings.version)?;
+        let found = Cow::Owned(search.run(topology, catalogue, (library, constants))?);
+        Ok(Self::with((topology, catalogue), request, constants, found))
+    }
+
+    /// From what was found for the request before.
+    pub(crate) fn known(
+        topology: &'a Topology,
+        catalogue: &'a Catalogue,
+        request: &Request,
+        found: &'a Found,
+    ) -> Result<Self, PredictError> {
+        let constants = Constants::of_version(catalogue, found.cluster.library, request.settings.version)?;
+        Ok(Self::with((topology, catalogue), request, constants, Cow::Borrowed(found)))
+    }
+
+    fn with(
+        (topology, catalogue): (&'a Topology, &'a Catalogue),
+        request: &Request,
+        constants: Constants<'a>,
+        found: Cow<'a, Found>,
+    ) -> Self {
+        let (settings, launch) = (request.settings.clone(), request.launch);
+        let calibration = request.calibration.clone();
+        Self { topology, catalogue, settings, constants, calibration, launch, found }
     }
 
     /// The same nodes, but so many of them. On one node nothing goes over the network, so that a machine of one
     /// node cannot be made several, nor several be made one.
     #[must_use]
     pub fn with_nodes(mut self, nodes: u32) -> Option<Self> {
-        let each = self.cluster.ranks / self.cluster.nodes;
-        if (nodes < 2) != (self.cluster.nodes < 2) || nodes == 0 {
+        let cluster = &self.found.cluster;
+        let each = cluster.ranks / cluster.nodes;
+        if (nodes < 2) != (cluster.nodes < 2) || nodes == 0 {
             return None;
         }
-        (self.cluster.nodes, self.cluster.ranks) = (nodes, each.checked_mul(nodes)?);
+        let ranks = each.checked_mul(nodes)?;
+        let found = self.found.to_mut();
+        (found.cluster.nodes, found.cluster.ranks) = (nodes, ranks);
         // Where the others would be in the network is not known.
-        self.between = None;
+        found.between = None;
         Some(self)
     }
 
     fn tuning(&self) -> Tuning<'_> {
-        let Cluster { library, system, graphs, nodes, ranks, .. } = &self.cluster;
+        let Cluster { library, system, graphs, nodes, ranks, .. } = &self.found.cluster;
         Tuning {
             constants: self.constants,
             library: *library,
@@ -252,19 +253,20 @@ impl<'a> Predictor<'a> {
         let rows = self.rows_of(&pricing, sizes)?;
         let largest = sizes.iter().max().copied().unwrap_or_default();
         let (chosen, time) = (pricing.choose(largest)?, pricing.time(largest)?);
-        let narrow = self.narrow.as_ref();
+        let narrow = self.found.narrow.as_ref();
         let derivation =
             explain::steps(chosen, narrow, self.constants, self.catalogue, &time, pricing.bus_factor);
-        let mut diagnostics = findings::of(self.topology, self.catalogue, &self.gpus, &tuning, collective);
-        diagnostics.extend(findings::unlike(self.cluster.kinds));
+        let mut diagnostics =
+            findings::of(self.topology, self.catalogue, &self.found.gpus, &tuning, collective);
+        diagnostics.extend(findings::unlike(self.found.cluster.kinds));
         diagnostics.extend(time::notes(&tuning));
-        diagnostics.extend(self.foreign.clone());
+        diagnostics.extend(self.found.foreign.clone());
         diagnostics.extend(pricing.crowded(largest).map(findings::contended));
-        let limit = (self.cluster.nodes == 1)
-            .then(|| GraphLimit::of_gpus(self.topology, self.catalogue, &self.gpus, collective))
+        let limit = (self.found.cluster.nodes == 1)
+            .then(|| GraphLimit::of_gpus(self.topology, self.catalogue, &self.found.gpus, collective))
             .flatten();
-        let ranks = usize::try_from(self.cluster.ranks).unwrap_or(usize::MAX);
-        let (nodes, library) = (self.cluster.nodes, self.constants.title().to_owned());
+        let ranks = usize::try_from(self.found.cluster.ranks).unwrap_or(usize::MAX);
+        let (nodes, library) = (self.found.cluster.nodes, self.constants.title().to_owned());
         Ok(Prediction { collective, ranks, nodes, library, rows, bound, limit, derivation, diagnostics })
     }
 
@@ -290,8 +292,8 @@ impl<'a> Predictor<'a> {
     ) -> Result<Pricing<'t>, PredictError> {
         let known = (self.launch, self.calibration.as_ref());
         let mut pricing = Pricing::new(tuning, bound, self.catalogue, collective, known)?;
-        if let Some(between) = &self.between {
-            pricing.share_network(between)?;
+        if let Some(between) = &self.found.between {
+            pricing.share_network(between, self.topology)?;
         }
         Ok(pricing)
     }
@@ -299,25 +301,18 @@ impl<'a> Predictor<'a> {
     fn rows_of(&self, pricing: &Pricing<'_>, sizes: &[Bytes]) -> Result<Vec<Row>, PredictError> {
         let largest = sizes.iter().max().copied().unwrap_or_default();
         let peaks = pricing.peaks(largest.get())?;
-        sizes.iter().map(|bytes| pricing.row(*bytes, &peaks, self.narrow.as_ref())).collect()
+        sizes.iter().map(|bytes| pricing.row(*bytes, &peaks, self.found.narrow.as_ref())).collect()
     }
 
-    fn bound(&self, collective: Collective) -> Result<Bound, PredictError> {
+    pub(crate) fn nodes(&self) -> u32 {
+        self.found.cluster.nodes
+    }
+
+    pub(crate) fn bound(&self, collective: Collective) -> Result<Bound, PredictError> {
         if !PREDICTED.contains(&collective) {
             return Err(PredictError::Collective { collective });
         }
-        let none = PredictError::NoPath { gpus: self.gpus.len() };
-        bound::bound(self.topology, &self.cluster, collective, self.catalogue).ok_or(none)
+        let none = PredictError::NoPath { gpus: self.found.gpus.len() };
+        bound::bound(self.topology, &self.found.cluster, collective, self.catalogue).ok_or(none)
     }
-}
-
-fn participants(topology: &Topology, request: &Request) -> Result<Vec<NodeId>, PredictError> {
-    let mut gpus = request.gpus.clone().unwrap_or_else(|| topology.of_kind(NodeKind::Gpu).collect());
-    if request.collective == Collective::SendRecv {
-        gpus.truncate(2);
-    }
-    if gpus.len() < 2 {
-        return Err(PredictError::TooFewGpus { gpus: gpus.len() });
-    }
-    Ok(gpus)
 }

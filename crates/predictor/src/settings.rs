@@ -97,6 +97,24 @@ impl Settings {
         Self { version: Some(version), ..Self::default() }
     }
 
+    /// Without those that only choose or price channels that were found.
+    pub(crate) fn of_search(&self) -> Self {
+        let Self { library, version, peer_level, gdr_level, cross_nic, sockets_only, without_pxn, .. } =
+            *self;
+        let hca = self.hca.clone();
+        Self {
+            library,
+            version,
+            peer_level,
+            gdr_level,
+            cross_nic,
+            hca,
+            sockets_only,
+            without_pxn,
+            ..Self::default()
+        }
+    }
+
     /// Only this algorithm, as `NCCL_ALGO` with its name.
     #[must_use]
     pub fn only(mut self, algorithm: Algorithm) -> Self {

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::topology;
 use weft_base::Bytes;
 use weft_catalogue::Catalogue;
@@ -143,7 +145,7 @@ fn forwarding_tables_say_who_meets() {
     let text = "8 x dgx-1v @ fat-tree(leaf 36x100G, leaves 2)";
     let with = |fabric: Fabric| {
         let mut request = request(Collective::AllReduce, None);
-        request.fabric = Some(fabric);
+        request.fabric = Some(Arc::new(fabric));
         // The hosts alone: the subnet says how they are joined.
         answer("8 x dgx-1v", &request)
     };
@@ -156,7 +158,7 @@ fn forwarding_tables_say_who_meets() {
     assert!((share - 12.5 / 48.0).abs() < 0.01, "{share}");
     let foreign = {
         let mut request = request(Collective::AllReduce, None);
-        request.fabric = Some(fabric(text, |_, _| 0));
+        request.fabric = Some(Arc::new(fabric(text, |_, _| 0)));
         answer("9 x dgx-1v", &request)
     };
     assert!(foreign.diagnostics.iter().any(|finding| finding.code.name == "fabric-unused"));

@@ -131,7 +131,7 @@ pub struct Kind {
 }
 
 /// A graph of devices and links.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topology {
     nodes: Vec<Node>,
     labels: Vec<(NodeId, String)>,

@@ -95,7 +95,7 @@ fn machine(args: &Args, loaded: &Loaded) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
-fn observations(compared: &Compared) -> Vec<Observation> {
+fn observations(compared: &Compared<'_>) -> Vec<Observation> {
     let points = compared.tables.iter().flat_map(|table| {
         let collective = table.comparison.collective;
         table.comparison.points.iter().map(move |point| (collective, point))

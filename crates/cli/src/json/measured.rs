@@ -86,7 +86,7 @@ struct PairsJson {
 }
 
 /// The document of a comparison; what is in `diagnostics` besides came of reading.
-pub fn document(compared: &Compared, diagnostics: &[Diagnostic]) -> MeasuredJson {
+pub fn document(compared: &Compared<'_>, diagnostics: &[Diagnostic]) -> MeasuredJson {
     MeasuredJson {
         schema: SCHEMA,
         tables: compared.tables.iter().map(table).collect(),
@@ -95,7 +95,7 @@ pub fn document(compared: &Compared, diagnostics: &[Diagnostic]) -> MeasuredJson
     }
 }
 
-fn table(Table { place, comparison, machine, .. }: &Table) -> TableJson {
+fn table(Table { place, comparison, machine, .. }: &Table<'_>) -> TableJson {
     TableJson {
         collective: comparison.collective.name(),
         ranks: comparison.ranks,

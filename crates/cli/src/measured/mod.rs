@@ -14,13 +14,13 @@ pub use text::text;
 
 /// Compares what `file` holds with what is expected of the machine in `loaded`, which was read together with it.
 /// `request` says all but the collective, the GPUs and the sizes.
-pub fn compared(
+pub fn compared<'c>(
     loaded: &Loaded,
     file: &str,
     fallback: Collective,
     request: &Request,
-    catalogue: &Catalogue,
-) -> Compared {
+    catalogue: &'c Catalogue,
+) -> Compared<'c> {
     let (case, topology, diagnostics) = (&loaded.case, &loaded.graph.topology, &loaded.diagnostics[..]);
     let side = Side { case, topology, diagnostics, request };
     let mut found = tables(side, |place| is_of(place, file), fallback, catalogue);

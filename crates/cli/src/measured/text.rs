@@ -15,7 +15,7 @@ const CELLS_MAX: usize = 24;
 const PAIRS_LOW: f64 = 0.85;
 
 /// All tables, and what to think of them.
-pub fn text(compared: &Compared, described: &str) -> String {
+pub fn text(compared: &Compared<'_>, described: &str) -> String {
     let mut sections: Vec<String> = Vec::new();
     for Measured { place, comparison, machine, .. } in &compared.tables {
         let is_assumed = &machine.is_some();

@@ -1,14 +1,19 @@
 //! What would explain a low bandwidth: the same machine with one thing wrong, predicted again.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use weft_base::{Bytes, Rate, Span};
-use weft_catalogue::{Catalogue, LinkFamily};
+use weft_catalogue::LinkFamily;
 use weft_topology::{Health, Link, NcclPath, NodeId, NodeKind, Overlay, Topology};
 
+use super::asked::Asked;
 use super::measured::Point;
 use super::verdict::Verdict;
 use crate::nccl::constants::Constants;
 use crate::validate::Kind;
-use crate::{Algorithm, PeerAccess, PredictError, Prediction, Request, Row, predict};
+use crate::{Algorithm, KnownMachine, PeerAccess, PredictError, Predictor, Request, Row};
 
 /// What is as slow as the measurement is told up to this distance.
 const NEAR: f64 = 0.2;
@@ -37,27 +42,19 @@ struct Fit {
 }
 
 /// The causes that come near what was measured, band by band: those first that explain the most.
-pub(super) fn of(
-    points: &[Point],
-    topology: &Topology,
-    catalogue: &Catalogue,
-    request: &Request,
-) -> Result<Vec<Cause>, PredictError> {
+pub(super) fn of(points: &[Point], asked: &Asked<'_>) -> Result<Vec<Cause>, PredictError> {
     let mut found: Vec<Fit> = Vec::new();
     if points.iter().all(|point| point.verdict != Verdict::Low) {
         return Ok(Vec::new());
     }
     let sizes: Vec<Bytes> = points.iter().map(|point| point.bytes).collect();
-    let request = Request { sizes, ..request.clone() };
-    for doubt in doubts(topology, &request) {
-        let prediction = match predict(&doubt.topology, catalogue, &doubt.request) {
-            Ok(prediction) => prediction,
+    for doubt in asked.doubts() {
+        match doubt.expected(&sizes) {
+            Ok(expected) => found.extend(fit(doubt, points, &expected)),
             // With that wrong nothing could run: no explanation of a slow run.
-            Err(PredictError::NoPath { .. }) => continue,
+            Err(PredictError::NoPath { .. }) => {}
             Err(error) => return Err(error),
-        };
-        let slowest_us = slowest_us(&doubt, &prediction, catalogue)?;
-        found.extend(fit(&doubt, points, &prediction.rows, &slowest_us));
+        }
     }
     found.sort_by(|a, b| {
         let explained = b.cause.explains.len().cmp(&a.cause.explains.len());
@@ -75,10 +72,10 @@ fn distance(measured_us: f64, (quick_us, slow_us): (f64, f64)) -> f64 {
     }
 }
 
-fn fit(doubt: &Doubt, points: &[Point], rows: &[Row], slowest_us: &[f64]) -> Option<Fit> {
+fn fit(doubt: &Doubt<'_>, points: &[Point], expected: &Expected) -> Option<Fit> {
     let us = |span: Span| span.as_seconds() * 1e6;
-    let pairs: Vec<(&Point, &Row, f64)> =
-        points.iter().zip(rows).zip(slowest_us).map(|((point, row), slow)| (point, row, *slow)).collect();
+    let both = points.iter().zip(&expected.rows).zip(&expected.slowest_us);
+    let pairs: Vec<(&Point, &Row, f64)> = both.map(|((point, row), slow)| (point, row, *slow)).collect();
     let mut fit = Fit {
         cause: Cause { text: doubt.text, look: doubt.look, busbw: Rate::ZERO, explains: Vec::new() },
         against: 0,
@@ -124,49 +121,93 @@ fn rate_between(point: &Point, row: &Row, slow_us: f64) -> Rate {
 }
 
 /// What each size takes at most if it is so; the expected time where that is sure.
-fn slowest_us(
-    doubt: &Doubt,
-    prediction: &Prediction,
-    catalogue: &Catalogue,
-) -> Result<Vec<f64>, PredictError> {
+fn slowest_us(doubt: &Doubt<'_>, predictor: &Predictor<'_>, rows: &[Row]) -> Result<Vec<f64>, PredictError> {
     let us = |row: &Row| row.time.as_seconds() * 1e6;
-    if !doubt.by_sockets || prediction.nodes < 2 {
-        return Ok(prediction.rows.iter().map(us).collect());
+    if !doubt.by_sockets || predictor.nodes() < 2 {
+        return Ok(rows.iter().map(us).collect());
     }
+    let (topology, catalogue) = (doubt.machine.topology(), doubt.machine.catalogue());
     // The processor's cores move all bytes: sockets of a host were measured to reach no more than this.
     let least = Constants::of(catalogue, "network-models")?.only("tcp-host-least-gigabytes", "constant")?;
-    let gpu = doubt.topology.of_kind(NodeKind::Gpu).next();
-    let host = gpu.and_then(|gpu| doubt.topology.node(gpu).host);
-    let nics = doubt.topology.of_kind(NodeKind::Nic).filter(|nic| doubt.topology.node(*nic).host == host);
-    let is_cable = |link: &Link| doubt.topology.family(link) == LinkFamily::Network;
-    let cables = nics.flat_map(|nic| doubt.topology.links_from(nic).map(|(_, link)| *link)).filter(is_cable);
+    let gpu = topology.of_kind(NodeKind::Gpu).next();
+    let host = gpu.and_then(|gpu| topology.node(gpu).host);
+    let nics = topology.of_kind(NodeKind::Nic).filter(|nic| topology.node(*nic).host == host);
+    let is_cable = |link: &Link| topology.family(link) == LinkFamily::Network;
+    let cables = nics.flat_map(|nic| topology.links_from(nic).map(|(_, link)| *link)).filter(is_cable);
     let carried: Rate = cables.map(|link| link.capacity).sum();
     if carried == Rate::ZERO {
-        return Ok(prediction.rows.iter().map(us).collect());
+        return Ok(rows.iter().map(us).collect());
     }
-    let bound = prediction.bound.busbw.as_gigabytes() * least / carried.as_gigabytes();
+    let most = predictor.bound(doubt.request.collective)?.busbw;
+    let bound = most.as_gigabytes() * least / carried.as_gigabytes();
     let busy = |row: &Row| us(row) * row.busbw.as_gigabytes() / bound;
-    Ok(prediction.rows.iter().map(|row| us(row).max(busy(row))).collect())
+    Ok(rows.iter().map(|row| us(row).max(busy(row))).collect())
 }
 
 /// The machine or the request with one thing wrong.
-struct Doubt {
+#[derive(Debug)]
+pub(super) struct Doubt<'c> {
     text: &'static str,
     look: &'static str,
-    topology: Topology,
+    machine: KnownMachine<'c>,
     request: Request,
     /// Whether cores move what passes between hosts, so that it may be much slower.
     by_sockets: bool,
+    /// By the sizes.
+    known: RefCell<BTreeMap<Vec<Bytes>, Answer>>,
 }
 
-fn doubts(topology: &Topology, request: &Request) -> Vec<Doubt> {
+type Answer = Result<Rc<Expected>, PredictError>;
+
+/// What is expected if it is so.
+#[derive(Debug)]
+struct Expected {
+    rows: Vec<Row>,
+    /// What each size takes at most.
+    slowest_us: Vec<f64>,
+}
+
+impl<'c> Doubt<'c> {
+    pub fn all(machine: &KnownMachine<'c>, request: &Request) -> Vec<Self> {
+        let mut doubts = of_request(machine, request);
+        let of_machine = DEGRADED.iter().filter_map(|(text, look, family, share)| {
+            let degraded = |topology: &Topology| Some(degraded(topology, *family, *share).applied(topology));
+            Some(Self::new(text, look, machine.variant(text, degraded)?, request.clone()))
+        });
+        doubts.extend(of_machine);
+        let text = "NVLink were not used at all";
+        let look = "`nvidia-smi nvlink -s`, the fabric manager, NCCL_P2P_DISABLE";
+        let without = machine.variant(text, without_fabric);
+        doubts.extend(without.map(|machine| Self::new(text, look, machine, request.clone())));
+        doubts
+    }
+
+    fn new(text: &'static str, look: &'static str, machine: KnownMachine<'c>, request: Request) -> Self {
+        Self { text, look, machine, request, by_sockets: false, known: RefCell::default() }
+    }
+
+    fn expected(&self, sizes: &[Bytes]) -> Answer {
+        if let Some(known) = self.known.borrow().get(sizes) {
+            return known.clone();
+        }
+        let expected = self.machine.ask(&self.request, |predictor| {
+            let rows = predictor.rows(self.request.collective, sizes)?;
+            Ok(Rc::new(Expected { slowest_us: slowest_us(self, predictor, &rows)?, rows }))
+        });
+        self.known.borrow_mut().insert(sizes.to_vec(), expected.clone());
+        expected
+    }
+}
+
+fn of_request<'c>(machine: &KnownMachine<'c>, request: &Request) -> Vec<Doubt<'c>> {
     let mut doubts = Vec::new();
     let mut asked = |text, look, change: &dyn Fn(&mut Request)| {
         let mut request = request.clone();
         change(&mut request);
         let by_sockets = request.settings.sockets_only;
-        doubts.push(Doubt { text, look, topology: topology.clone(), request, by_sockets });
+        doubts.push(Doubt { by_sockets, ..Doubt::new(text, look, machine.clone(), request) });
     };
+    let topology = machine.topology();
     let gpus: Vec<NodeId> = request.gpus.clone().unwrap_or_else(|| topology.of_kind(NodeKind::Gpu).collect());
     let refused: Vec<(NodeId, NodeId)> =
         gpus.iter().flat_map(|from| gpus.iter().map(move |to| (*from, *to))).collect();
@@ -193,23 +234,6 @@ fn doubts(topology: &Topology, request: &Request) -> Vec<Doubt> {
         "GDRDMA in NCCL_DEBUG=INFO, `lsmod` (nvidia_peermem), NCCL_NET_GDR_LEVEL",
         &|request| request.settings.gdr_level = Some(NcclPath::Loc),
     );
-    for (text, look, family, share) in DEGRADED {
-        let overlay = degraded(topology, *family, *share);
-        doubts.push(Doubt {
-            text,
-            look,
-            topology: overlay.applied(topology),
-            request: request.clone(),
-            by_sockets: false,
-        });
-    }
-    doubts.extend(without_fabric(topology).map(|topology| Doubt {
-        text: "NVLink were not used at all",
-        look: "`nvidia-smi nvlink -s`, the fabric manager, NCCL_P2P_DISABLE",
-        topology,
-        request: request.clone(),
-        by_sockets: false,
-    }));
     doubts
 }
 

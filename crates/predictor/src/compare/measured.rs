@@ -1,16 +1,19 @@
 //! A table of a benchmark beside what is predicted of its sizes.
 
+use std::rc::Rc;
+
 use weft_base::{Bytes, Rate, Span};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
 use weft_formats::{Benchmark, BenchmarkRow};
 use weft_topology::Topology;
 
+use super::asked::Asked;
 use super::causes::{self, Cause};
 use super::shape::{self, Shape};
 use super::verdict::{Expectation, Verdict};
 use crate::validate::Kind;
-use crate::{PredictError, Prediction, Request, Row, predict};
+use crate::{KnownMachine, PredictError, Prediction, Request, Row};
 
 /// A measured size beside the expected one.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +65,7 @@ pub struct Comparison {
     /// By size: latency, between, bandwidth; those of which something was measured.
     pub bands: Vec<Band>,
     /// What is predicted of the same sizes.
-    pub prediction: Prediction,
+    pub prediction: Rc<Prediction>,
     /// What no run can exceed, whatever its algorithm and its way: the bound of the prediction, or the limit of all
     /// links together where that is higher.
     pub most: Rate,
@@ -81,6 +84,11 @@ pub fn compare(
     catalogue: &Catalogue,
     request: &Request,
 ) -> Result<Comparison, PredictError> {
+    compare_with(benchmark, &Asked::new(KnownMachine::new(topology.clone(), catalogue), request.clone()))
+}
+
+/// The same with a machine that may be known already.
+pub(super) fn compare_with(benchmark: &Benchmark, asked: &Asked<'_>) -> Result<Comparison, PredictError> {
     let mut rows: Vec<&BenchmarkRow> = Vec::new();
     for row in benchmark.rows.iter().filter(|row| row.bytes > Bytes::ZERO) {
         match rows.iter_mut().find(|kept| kept.bytes == row.bytes) {
@@ -91,10 +99,10 @@ pub fn compare(
         }
     }
     let sizes: Vec<Bytes> = rows.iter().map(|row| row.bytes).collect();
-    let request = Request { sizes, ..request.clone() };
-    let prediction = predict(topology, catalogue, &request)?;
+    let prediction = asked.instead(|request| request.sizes = sizes)?;
     let most = prediction.limit.as_ref().map_or(Rate::ZERO, |limit| limit.busbw).max(prediction.bound.busbw);
-    let bus_factor = request.collective.bus_factor(prediction.ranks);
+    let collective = asked.request().collective;
+    let bus_factor = collective.bus_factor(prediction.ranks);
     let mut points = Vec::new();
     for (row, expected) in rows.iter().zip(&prediction.rows) {
         if let Some(time_s) = time_s(row, bus_factor) {
@@ -105,9 +113,9 @@ pub fn compare(
         benchmark.rows.iter().filter(|row| row.bytes == Bytes::ZERO).count() + rows.len() - points.len();
     points.sort_by_key(|point| point.bytes);
     let bands = bands(&points, bus_factor);
-    let causes = causes::of(&points, topology, catalogue, &request)?;
+    let causes = causes::of(&points, asked)?;
     let shape = shape::of(&points);
-    let (collective, ranks, line) = (request.collective, prediction.ranks, benchmark.line);
+    let (ranks, line) = (prediction.ranks, benchmark.line);
     Ok(Comparison { collective, ranks, line, points, bands, prediction, most, causes, shape, left_out })
 }
 

@@ -1,5 +1,6 @@
 //! What was measured beside what is expected, and one measurement beside another.
 
+mod asked;
 mod causes;
 mod changes;
 mod measured;
@@ -11,6 +12,7 @@ mod tables;
 mod tests;
 mod verdict;
 
+pub use asked::Asked;
 pub use causes::Cause;
 pub use changes::{
     Change, ChangeKind, Changes, Difference, ExpectedChange, Moved, PairsChange, RowChange, Said, Side,
@@ -20,5 +22,5 @@ pub use measured::{Band, Comparison, Point, compare};
 pub use plot::plot;
 pub use ranks::{RanksError, Seats, launch, machine_of_ranks, seats};
 pub use shape::Shape;
-pub use tables::{Asked, Compared, Pairs, Table, tables};
+pub use tables::{Compared, Pairs, Table, tables};
 pub use verdict::{Expectation, Verdict};

@@ -1,21 +1,25 @@
 //! All tables of an input beside what is predicted of the machine that ran them.
 
+use std::rc::Rc;
+
 use weft_base::{Diagnostic, Place};
 use weft_catalogue::{Catalogue, Machine};
 use weft_collective::Collective;
 use weft_formats::{Benchmark, Case, Evidence, Located, PairTable};
 use weft_topology::{NodeId, NodeKind, Topology, build};
 
-use super::{Comparison, RanksError, Side, compare, launch, machine_of_ranks, seats};
+use super::asked::Asked;
+use super::measured::compare_with;
+use super::{Comparison, RanksError, Side, launch, machine_of_ranks, seats};
 use crate::calibrate::{PairEvidence, pair_evidence};
 use crate::findings::{NOT_COMPARED, NOT_MODELLED};
-use crate::{PREDICTED, Request};
+use crate::{KnownMachine, Launch, PREDICTED, Request};
 
 /// What was measured beside what is expected.
 #[derive(Debug, Default)]
-pub struct Compared {
+pub struct Compared<'c> {
     /// Tables of collectives.
-    pub tables: Vec<Table>,
+    pub tables: Vec<Table<'c>>,
     /// Tables of copies between pairs of GPUs.
     pub pairs: Vec<Pairs>,
     /// What could not be compared, and why.
@@ -24,7 +28,7 @@ pub struct Compared {
 
 /// A table beside what is expected.
 #[derive(Debug)]
-pub struct Table {
+pub struct Table<'c> {
     /// Where it was read.
     pub place: Place,
     /// Row by row.
@@ -32,16 +36,7 @@ pub struct Table {
     /// The machine, where it follows from the ranks alone.
     pub machine: Option<String>,
     /// What was predicted, so that more can be asked of the same machine.
-    pub asked: Asked,
-}
-
-/// The machine that ran a table, and what was asked of it.
-#[derive(Debug)]
-pub struct Asked {
-    /// With as many hosts as took part.
-    pub topology: Topology,
-    /// With the collective, the GPUs and the sizes of the table.
-    pub request: Request,
+    pub asked: Rc<Asked<'c>>,
 }
 
 /// Copies beside what their links are known to reach.
@@ -57,19 +52,18 @@ pub struct Pairs {
 
 /// Compares what the `wanted` files of a side hold with what is expected of its machine. The side's request says all but
 /// the collective, the GPUs and the sizes; `fallback` is the collective of tables that name none.
-pub fn tables(
+pub fn tables<'c>(
     side: Side<'_>,
     wanted: impl Fn(&Place) -> bool,
     fallback: Collective,
-    catalogue: &Catalogue,
-) -> Compared {
+    catalogue: &'c Catalogue,
+) -> Compared<'c> {
     let mut found = Compared::default();
+    let mut desk = Desk { side, fallback, catalogue, machines: Vec::new(), asked: Vec::new() };
     for located in side.case.evidence.iter().filter(|located| wanted(&located.place)) {
         if let Evidence::Benchmark(benchmark) = &located.value {
-            match table(side, benchmark, fallback, catalogue) {
-                Ok((comparison, machine, asked)) => {
-                    found.tables.push(Table { place: located.place.clone(), comparison, machine, asked });
-                }
+            match desk.table(benchmark, &located.place) {
+                Ok(table) => found.tables.push(table),
                 Err(finding) => found.diagnostics.push(finding.at(located.place.clone())),
             }
         }
@@ -80,12 +74,96 @@ pub fn tables(
     found
 }
 
-fn table(
-    side: Side<'_>,
-    benchmark: &Benchmark,
+/// Where tables are compared: each machine and each question of them is there once.
+struct Desk<'s, 'c> {
+    side: Side<'s>,
     fallback: Collective,
-    catalogue: &Catalogue,
-) -> Result<(Comparison, Option<String>, Asked), Diagnostic> {
+    catalogue: &'c Catalogue,
+    machines: Vec<(Machine, Result<KnownMachine<'c>, Diagnostic>)>,
+    asked: Vec<Rc<Asked<'c>>>,
+}
+
+/// A machine with the GPUs that ran.
+struct Seated<'c> {
+    machine: KnownMachine<'c>,
+    gpus: Option<Vec<NodeId>>,
+    /// In words, where it follows from the ranks.
+    name: Option<String>,
+}
+
+impl<'c> Desk<'_, 'c> {
+    fn table(&mut self, benchmark: &Benchmark, place: &Place) -> Result<Table<'c>, Diagnostic> {
+        let collective = collective(benchmark, self.fallback)?;
+        let Seated { machine, gpus, name } = self.seat(benchmark)?;
+        let started = self.side.request.launch.or_else(|| launch(benchmark));
+        let asked = self.ask(machine, collective, gpus, started);
+        let comparison = compare_with(benchmark, &asked).map_err(|error| not_compared(error.to_string()))?;
+        Ok(Table { place: place.clone(), comparison, machine: name, asked })
+    }
+
+    /// The question, which other tables may have put before.
+    fn ask(
+        &mut self,
+        machine: KnownMachine<'c>,
+        collective: Collective,
+        gpus: Option<Vec<NodeId>>,
+        launch: Option<Launch>,
+    ) -> Rc<Asked<'c>> {
+        let same = self.asked.iter().find(|asked| {
+            let Request { collective: own, launch: started, gpus: ran, .. } = &asked.request;
+            asked.machine.is(&machine) && *own == collective && *started == launch && *ran == gpus
+        });
+        if let Some(asked) = same {
+            return Rc::clone(asked);
+        }
+        let request = Request { collective, gpus, launch, ..self.side.request.clone() };
+        let asked = Rc::new(Asked::new(machine, request));
+        self.asked.push(Rc::clone(&asked));
+        asked
+    }
+
+    fn seat(&mut self, benchmark: &Benchmark) -> Result<Seated<'c>, Diagnostic> {
+        let refused = |error: RanksError| {
+            not_compared(error.to_string())
+                .hint("give the machine too: `weft predict topo.txt --measured run.txt`")
+        };
+        let (machine, is_own) = match &self.side.case.machine {
+            Some(machine) => (machine.clone(), true),
+            None => (machine_of_ranks(benchmark, self.catalogue).map_err(refused)?, false),
+        };
+        let name = format!("{}, as its ranks name them", machine.name);
+        let per_host: usize = machine.gpus.iter().map(|group| usize::from(group.count)).sum();
+        let seats = seats(benchmark, per_host, machine.host.count).map_err(refused)?;
+        let as_loaded = is_own && seats.hosts == machine.host.count;
+        let machine = self.machine(machine, seats.hosts, as_loaded)?;
+        let all: Vec<NodeId> = machine.topology().of_kind(NodeKind::Gpu).collect();
+        let gpus = seats.gpus.map(|gpus| gpus.iter().filter_map(|gpu| all.get(*gpu).copied()).collect());
+        Ok(Seated { machine, gpus, name: (!is_own).then_some(name) })
+    }
+
+    /// So many hosts of a machine: as it was loaded, or built.
+    fn machine(
+        &mut self,
+        mut machine: Machine,
+        count: u32,
+        as_loaded: bool,
+    ) -> Result<KnownMachine<'c>, Diagnostic> {
+        machine.host.count = count;
+        if let Some((_, known)) = self.machines.iter().find(|(known, _)| *known == machine) {
+            return known.clone();
+        }
+        let topology = if as_loaded {
+            Ok(self.side.topology.clone())
+        } else {
+            hosts(&machine, self.side.case, self.catalogue)
+        };
+        let known = topology.map(|topology| KnownMachine::new(topology, self.catalogue));
+        self.machines.push((machine, known.clone()));
+        known
+    }
+}
+
+fn collective(benchmark: &Benchmark, fallback: Collective) -> Result<Collective, Diagnostic> {
     let collective = match benchmark.collective.as_deref().map(|name| (name, Collective::from_name(name))) {
         Some((_, Some(named))) => named,
         Some((name, None)) => return Err(not_compared(format!("`{name}` is no collective that is known"))),
@@ -100,51 +178,12 @@ fn table(
         let message = format!("{} has no model yet and was left out", collective.name());
         return Err(Diagnostic::note(NOT_MODELLED, message));
     }
-    let seated = seat(side, benchmark, catalogue)?;
-    let started = side.request.launch.or_else(|| launch(benchmark));
-    let request = Request { collective, gpus: seated.gpus, launch: started, ..side.request.clone() };
-    let comparison = compare(benchmark, &seated.topology, catalogue, &request)
-        .map_err(|error| not_compared(error.to_string()))?;
-    Ok((comparison, seated.machine, Asked { topology: seated.topology, request }))
+    Ok(collective)
 }
 
-/// A machine with the GPUs that ran.
-struct Seated {
-    topology: Topology,
-    gpus: Option<Vec<NodeId>>,
-    /// In words, where it follows from the ranks.
-    machine: Option<String>,
-}
-
-fn seat(side: Side<'_>, benchmark: &Benchmark, catalogue: &Catalogue) -> Result<Seated, Diagnostic> {
-    let refused = |error: RanksError| {
-        not_compared(error.to_string())
-            .hint("give the machine too: `weft predict topo.txt --measured run.txt`")
-    };
-    let (machine, is_own) = match &side.case.machine {
-        Some(machine) => (machine.clone(), true),
-        None => (machine_of_ranks(benchmark, catalogue).map_err(refused)?, false),
-    };
-    let name = format!("{}, as its ranks name them", machine.name);
-    let per_host: usize = machine.gpus.iter().map(|group| usize::from(group.count)).sum();
-    let seats = seats(benchmark, per_host, machine.host.count).map_err(refused)?;
-    let as_loaded = is_own && seats.hosts == machine.host.count;
-    let topology =
-        if as_loaded { side.topology.clone() } else { hosts(machine, seats.hosts, side.case, catalogue)? };
-    let all: Vec<NodeId> = topology.of_kind(NodeKind::Gpu).collect();
-    let gpus = seats.gpus.map(|gpus| gpus.iter().filter_map(|gpu| all.get(*gpu).copied()).collect());
-    Ok(Seated { topology, gpus, machine: (!is_own).then_some(name) })
-}
-
-/// So many hosts like the one that is described, with what is down on it down on all.
-fn hosts(
-    mut machine: Machine,
-    count: u32,
-    case: &Case,
-    catalogue: &Catalogue,
-) -> Result<Topology, Diagnostic> {
-    machine.host.count = count;
-    let built = build(&machine, catalogue).map_err(|error| error.finding())?;
+/// Hosts like the one that is described, with what is down on it down on all.
+fn hosts(machine: &Machine, case: &Case, catalogue: &Catalogue) -> Result<Topology, Diagnostic> {
+    let built = build(machine, catalogue).map_err(|error| error.finding())?;
     Ok(case.overlay(&built.topology).applied(&built.topology))
 }
 

@@ -1,12 +1,17 @@
 //! Benchmarks of machines beside what is predicted of them.
 
-use weft_base::{Bytes, Rate, Span};
+use std::rc::Rc;
+
+use weft_base::{Bytes, Place, Rate, Span};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
-use weft_formats::{Benchmark, BenchmarkRank, BenchmarkRow};
+use weft_formats::{Benchmark, BenchmarkRank, BenchmarkRow, Case, Evidence, Located};
 use weft_topology::{Topology, build};
 
-use super::{Comparison, RanksError, Seats, Shape, Verdict, compare, launch, machine_of_ranks, plot, seats};
+use super::{
+    Comparison, RanksError, Seats, Shape, Side, Verdict, compare, launch, machine_of_ranks, plot, seats,
+    tables,
+};
 use crate::validate::Kind;
 use crate::{Launch, Request, predict};
 
@@ -214,6 +219,33 @@ fn the_list_of_ranks_names_a_machine() {
     assert_eq!((machine.gpus[0].count, machine.host.count), (8, 1));
     assert!(machine.fabric.is_some(), "SXM modules are tied");
     assert_eq!(machine_of_ranks(&Benchmark::default(), catalogue), Err(RanksError::Models { gpus: 0 }));
+}
+
+#[test]
+fn tables_of_one_machine_share_a_question_and_are_judged_each_by_itself() {
+    let (catalogue, request) = (Catalogue::embedded(), Request::new(Collective::AllReduce));
+    let ranked = |devices: u32, slower: f64| Benchmark {
+        collective: Some("all_reduce".to_owned()),
+        rank_count: usize::try_from(devices).ok(),
+        ranks: ranks(&(0..devices).map(|device| ("a", device)).collect::<Vec<_>>()).ranks,
+        ..run(|_| slower)
+    };
+    let evidence = [ranked(8, 1.0), ranked(8, 3.0), ranked(8, 3.0), ranked(4, 1.0)].map(|benchmark| {
+        Located { value: Evidence::Benchmark(Box::new(benchmark)), place: Place::new("log", 1, 1, 0) }
+    });
+    let case = Case { evidence: evidence.into(), ..Case::default() };
+    let side = Side { case: &case, topology: &Topology::default(), diagnostics: &[], request: &request };
+    let found = tables(side, |_| true, Collective::AllReduce, catalogue);
+    let [first, slow, again, half] = &found.tables[..] else { panic!("{:?}", found.diagnostics) };
+    assert!(Rc::ptr_eq(&first.asked, &slow.asked) && !Rc::ptr_eq(&first.asked, &half.asked));
+    assert!(first.comparison.causes.is_empty() && !slow.comparison.causes.is_empty());
+    assert_eq!(slow.comparison.causes, again.comparison.causes);
+    // As each would be judged alone.
+    for (table, benchmark) in [(slow, ranked(8, 3.0)), (half, ranked(4, 1.0))] {
+        let (topology, request) = (table.asked.topology(), table.asked.request());
+        let alone = compare(&benchmark, topology, catalogue, request).unwrap();
+        assert_eq!((&alone.points, &alone.causes), (&table.comparison.points, &table.comparison.causes));
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod ends;
 mod pattern;
 
+use std::sync::Arc;
+
 pub use weft_simulator::machine::Choice as Routing;
 use weft_simulator::streams::{ChosenWays, Finder, Hop, Meeting, TableWays, play};
 use weft_topology::{ForwardingTable, NodeId, Subnet, Topology};
@@ -16,7 +18,7 @@ use pattern::End;
 pub(crate) use pattern::Pattern;
 
 /// A network as it was discovered, in place of the one of the machine.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fabric {
     /// Switches, adapters and cables. Its hosts are the machine's, in the order of their names.
     pub subnet: Subnet,
@@ -28,19 +30,19 @@ pub struct Fabric {
 
 /// The network between the hosts of a question.
 #[derive(Debug, Clone)]
-pub(crate) struct Between<'a> {
-    net: Wires<'a>,
+pub(crate) struct Between {
+    net: Wires,
     choice: Routing,
 }
 
 #[derive(Debug, Clone)]
-enum Wires<'a> {
+enum Wires {
     /// Those of the machine; for each node its NICs, those together that the library sees as one.
-    Own(&'a Topology, Vec<Vec<Vec<NodeId>>>),
+    Own(Vec<Vec<Vec<NodeId>>>),
     /// Those of a subnet, without tables.
-    Found(Fabric, Vec<Vec<Vec<NodeId>>>),
+    Found(Arc<Fabric>, Vec<Vec<Vec<NodeId>>>),
     /// Those of a subnet, with the tables of its switches; for each node its adapters.
-    Routed(Fabric, Vec<Vec<Vec<u32>>>),
+    Routed(Arc<Fabric>, Vec<Vec<Vec<u32>>>),
 }
 
 /// What a pattern loses.
@@ -58,30 +60,31 @@ const DRAWS: (usize, usize) = (128, 100_000);
 /// Of a large network so few draws say enough.
 const FEWEST_DRAWS: usize = 8;
 
-impl<'a> Between<'a> {
+impl Between {
     /// The network that joins the nodes; `None` where one switch does, or where it is not known.
     pub fn new(
-        topology: &'a Topology,
+        topology: &Topology,
         cluster: &Cluster,
         gpus: &[NodeId],
-        (choice, fabric): (Option<Routing>, Option<&Fabric>),
+        (choice, fabric): (Option<Routing>, Option<&Arc<Fabric>>),
     ) -> Option<Self> {
         let net = &cluster.system.nics.first()?.net;
         let choice = choice.unwrap_or_else(|| usual(*net));
         let net = match fabric {
             Some(fabric) if fabric.tables.is_empty() => {
-                Wires::Found(fabric.clone(), nics(&fabric.graph, topology, cluster, gpus, Some(fabric))?)
+                Wires::Found(Arc::clone(fabric), nics(&fabric.graph, topology, cluster, gpus, Some(fabric))?)
             }
-            Some(fabric) => Wires::Routed(fabric.clone(), adapters(fabric, topology, cluster, gpus)?),
-            None => Wires::Own(topology, nics(topology, topology, cluster, gpus, None)?),
+            Some(fabric) => Wires::Routed(Arc::clone(fabric), adapters(fabric, topology, cluster, gpus)?),
+            None => Wires::Own(nics(topology, topology, cluster, gpus, None)?),
         };
         Some(Self { net, choice })
     }
 
-    /// What each pattern loses; `None` for those that cross no cable between switches, or find no way.
-    pub fn crowds(&self, patterns: &[Pattern]) -> Vec<Option<Crowd>> {
+    /// What each pattern loses on the machine that this is of; `None` for those that cross no cable between switches, or
+    /// find no way.
+    pub fn crowds(&self, topology: &Topology, patterns: &[Pattern]) -> Vec<Option<Crowd>> {
         match &self.net {
-            Wires::Own(topology, ends) => self.chosen(topology, ends, patterns),
+            Wires::Own(ends) => self.chosen(topology, ends, patterns),
             Wires::Found(fabric, ends) => self.chosen(&fabric.graph, ends, patterns),
             Wires::Routed(fabric, ends) => {
                 let mut ways = TableWays::new(&fabric.subnet, &fabric.tables);

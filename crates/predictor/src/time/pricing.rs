@@ -3,6 +3,7 @@
 use weft_base::{Bytes, Rate, Span};
 use weft_catalogue::Catalogue;
 use weft_collective::Collective;
+use weft_topology::Topology;
 
 use super::{Expected, LIBRARY, Launch, LaunchCost, Launches, Spreads, Time, expect, time};
 use crate::PredictError;
@@ -65,8 +66,8 @@ impl<'a> Pricing<'a> {
         })
     }
 
-    /// Lets flows between hosts meet in the network.
-    pub fn share_network(&mut self, between: &Between<'_>) -> Result<(), PredictError> {
+    /// Lets flows between hosts meet in the network of the machine.
+    pub fn share_network(&mut self, between: &Between, machine: &Topology) -> Result<(), PredictError> {
         let large = Bytes::new(1 << 33);
         let nics = self.tuning.system.nics.len();
         let mut patterns: Vec<Pattern> = Vec::new();
@@ -81,7 +82,7 @@ impl<'a> Pricing<'a> {
                 })
             }));
         }
-        let crowds = between.crowds(&patterns);
+        let crowds = between.crowds(machine, &patterns);
         for (expected, index) in self.choices.iter_mut().zip(of_choice) {
             if let Some(crowd) = index.and_then(|index| crowds[index].as_ref()) {
                 expected.share_network(crowd, self.bus_factor);

@@ -68,7 +68,7 @@ impl Rule for Choice {
 fn costly(chart: &Chart<'_>, (name, unset): Unset, stated: &Stated) -> Option<Finding> {
     let gains = chart.compared().filter_map(|(run, comparison)| {
         let last = comparison.points.last().filter(|last| last.bytes >= LARGE && is_so(last))?;
-        let free = run.instead(chart.catalogue, |request| {
+        let free = run.instead(|request| {
             unset(request);
             request.sizes = vec![last.bytes];
         })?;

@@ -106,7 +106,7 @@ fn path<'c>(chart: &Chart<'c>, table: &PairTable, cell: &PairCell) -> Option<Por
 }
 
 fn finding(chart: &Chart<'_>, port: &Port<'_>, rate: Rate, place: Place, of: &str) -> Finding {
-    let gpu = match chart.gpus()[..] {
+    let gpu = match *chart.gpus() {
         [gpu] => format!(" of {}", gpu.title),
         _ => String::new(),
     };

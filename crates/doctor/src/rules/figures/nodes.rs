@@ -75,7 +75,7 @@ fn few(chart: &Chart<'_>, run: &Run<'_>, comparison: &Comparison) -> Option<(f64
     if comparison.ranks >= all || !has_nics || !is_fine || comparison.collective == Collective::SendRecv {
         return None;
     }
-    let full = run.instead(chart.catalogue, |request| {
+    let full = run.instead(|request| {
         request.gpus = None;
         request.sizes = vec![last.bytes];
     })?;

@@ -53,8 +53,8 @@ fn said_off(log: &NcclLog, place: &Place) -> Option<(Place, String)> {
 }
 
 /// What the same run would reach with one algorithm alone, at the size of a point.
-fn with_only(chart: &Chart<'_>, run: &Run<'_>, point: &Point, algorithm: Algorithm) -> Option<Rate> {
-    let other = run.instead(chart.catalogue, |request| {
+fn with_only(run: &Run<'_>, point: &Point, algorithm: Algorithm) -> Option<Rate> {
+    let other = run.instead(|request| {
         request.settings.algorithms = Allowed::only(algorithm);
         request.sizes = vec![point.bytes];
     })?;
@@ -87,7 +87,7 @@ fn switched_off(chart: &Chart<'_>) -> Option<Finding> {
         return None;
     }
     let (run, comparison, last) = chart.compared().find_map(|(run, it)| Some((run, it, should_add(it)?)))?;
-    let ring = with_only(chart, run, last, Algorithm::Ring)?;
+    let ring = with_only(run, last, Algorithm::Ring)?;
     let is_ring =
         is_near(last.busbw, ring) && last.expected.busbw.as_gigabytes() > GAIN * ring.as_gigabytes();
     if !is_ring {
@@ -155,7 +155,7 @@ fn badly_chosen(chart: &Chart<'_>) -> Option<Finding> {
         ];
         let (_, algorithm) =
             named.into_iter().find(|(word, _)| choice.algorithm.eq_ignore_ascii_case(word))?;
-        let own = with_only(chart, run, last, algorithm)?;
+        let own = with_only(run, last, algorithm)?;
         let gain = last.expected.busbw.as_gigabytes() / last.busbw.as_gigabytes().max(1e-9);
         if last.expected.algorithm == algorithm || !is_near(last.busbw, own) || gain < GAIN {
             return None;

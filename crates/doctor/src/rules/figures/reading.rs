@@ -59,7 +59,7 @@ impl Rule for Reading {
     fn check(&self, chart: &Chart<'_>) -> Vec<Finding> {
         let fine = || chart.runs.iter().filter(|run| is_fine(run));
         let columns = fine().filter_map(columns).max_by_key(|(rate, _)| *rate).map(|(_, finding)| finding);
-        let size = fine().find_map(|run| small(chart, run));
+        let size = fine().find_map(|run| small(run));
         columns.into_iter().chain(size).collect()
     }
 }
@@ -102,10 +102,10 @@ fn columns(run: &Run<'_>) -> Option<(Rate, Finding)> {
     Some((busbw, finding))
 }
 
-fn small(chart: &Chart<'_>, run: &Run<'_>) -> Option<Finding> {
+fn small(run: &Run<'_>) -> Option<Finding> {
     let comparison = run.comparison.as_ref()?;
     let last = comparison.points.last().filter(|last| last.bytes >= SOME && last.bytes < FULL)?;
-    let full = run.instead(chart.catalogue, |request| request.sizes = vec![FULL])?.rows.first()?.busbw;
+    let full = run.instead(|request| request.sizes = vec![FULL])?.rows.first()?.busbw;
     let gain = full.as_gigabytes() / last.expected.busbw.as_gigabytes();
     if gain < GAIN {
         return None;

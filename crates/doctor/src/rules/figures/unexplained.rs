@@ -52,8 +52,8 @@ impl Rule for Unexplained {
 }
 
 /// By how much it falls short of what a ring reaches: where a ring fills the wires, only the choice of algorithm differs.
-fn share(chart: &Chart<'_>, run: &Run<'_>, last: &Point) -> f64 {
-    let ring = run.instead(chart.catalogue, |request| {
+fn share(run: &Run<'_>, last: &Point) -> f64 {
+    let ring = run.instead(|request| {
         request.settings = request.settings.clone().only(Algorithm::Ring);
         request.sizes = vec![last.bytes];
     });
@@ -76,7 +76,7 @@ fn is_series(chart: &Chart<'_>, comparison: &Comparison) -> bool {
 fn finding(chart: &Chart<'_>, run: &Run<'_>, comparison: &Comparison, last: &Point) -> Option<Finding> {
     let has_nics = chart.machine().is_some_and(|machine| !machine.nics.is_empty());
     let is_described = run.assumed.is_none() && (comparison.prediction.nodes == 1 || has_nics);
-    let share = share(chart, run, last);
+    let share = share(run, last);
     if share > LITTLE {
         return None;
     }

@@ -33,7 +33,12 @@ impl Rule for Bonds {
     }
 
     fn check(&self, chart: &Chart<'_>) -> Vec<Finding> {
-        bonds(chart).into_iter().filter_map(|bond| judged(&bond, chart)).take(1).collect()
+        let bonds = bonds(chart);
+        if bonds.is_empty() {
+            return Vec::new();
+        }
+        let seen = Seen::of(chart);
+        bonds.iter().filter_map(|bond| judged(bond, &seen)).take(1).collect()
     }
 }
 
@@ -79,9 +84,27 @@ fn bonds(chart: &Chart<'_>) -> Vec<Bond> {
     found
 }
 
-fn judged(bond: &Bond, chart: &Chart<'_>) -> Option<Finding> {
-    let queue_pairs =
-        chart.setting("NCCL_IB_QPS_PER_CONNECTION").and_then(|it| it.value.trim().parse::<u32>().ok());
+/// What a bond is judged by.
+struct Seen {
+    /// `NCCL_IB_QPS_PER_CONNECTION`.
+    queue_pairs: Option<u32>,
+    probes: Vec<(u32, Rate, Place)>,
+    measured: Option<(Rate, Place)>,
+}
+
+impl Seen {
+    fn of(chart: &Chart<'_>) -> Self {
+        let queue_pairs = chart.setting("NCCL_IB_QPS_PER_CONNECTION");
+        Self {
+            queue_pairs: queue_pairs.and_then(|it| it.value.trim().parse().ok()),
+            probes: probes(chart),
+            measured: measured(chart),
+        }
+    }
+}
+
+fn judged(bond: &Bond, seen: &Seen) -> Option<Finding> {
+    let Seen { queue_pairs, probes, measured } = seen;
     let (count, port) = bond.ports.unzip();
     let what = match count {
         Some(count) => format!("{} of {count} ports does not carry on all of them", bond.name),
@@ -105,11 +128,10 @@ fn judged(bond: &Bond, chart: &Chart<'_>) -> Option<Finding> {
                 .fix("look at the cable and the switch port of that member"),
         );
     }
-    let probes = probes(chart);
-    for (pairs, rate, place) in &probes {
+    for (pairs, rate, place) in probes {
         found = found.at(place.clone(), format!("RDMA write with {pairs} queue pairs: {rate}"));
     }
-    let (measured, place) = measured(chart)?;
+    let (measured, place) = measured.clone()?;
     let few = probes.iter().min_by_key(|probe| probe.0).filter(|probe| probe.0 < 4);
     let many = probes.iter().max_by_key(|probe| probe.0).filter(|probe| probe.0 > 1);
     let whole = many.map(|probe| probe.1).or_else(|| {

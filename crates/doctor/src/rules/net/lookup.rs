@@ -151,7 +151,7 @@ pub fn best_rate(run: &Run<'_>) -> Option<Rate> {
 pub fn otherwise(chart: &Chart<'_>, change: impl FnOnce(&mut Request)) -> Option<(Rate, Rate)> {
     let (run, comparison) = chart.compared().next()?;
     let point = comparison.points.last()?;
-    let other = run.instead(chart.catalogue, change)?;
+    let other = run.instead(change)?;
     let busbw = other.rows.iter().find(|row| row.bytes == point.bytes)?.busbw;
     Some((busbw, point.expected.busbw))
 }
