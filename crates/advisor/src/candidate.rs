@@ -135,7 +135,7 @@ fn host<'c>(system: &Machine, catalogue: &'c Catalogue) -> Result<&'c Gpu, Strin
 
 fn allowed(gpu: &Gpu, constraints: &Constraints) -> Result<(), String> {
     if !constraints.models.is_empty() && !constraints.models.contains(&gpu.name) {
-        return Err(format!("has {}, which is not among the models that can be had", gpu.title));
+        return Err("has a GPU that is not among the models that can be had".to_owned());
     }
     if !constraints.vendors.is_empty() && !constraints.vendors.contains(&gpu.vendor) {
         return Err(format!("has GPUs of {}, which is not among the makers allowed", gpu.vendor));
@@ -219,7 +219,8 @@ fn bridged(base: &Candidate, gpu: &Gpu) -> Vec<Candidate> {
 /// Lanes of the CPUs against those of cards and NICs, where no PCIe switch multiplies them.
 fn too_few_lanes(machine: &Machine, gpu: &Gpu, catalogue: &Catalogue) -> Option<String> {
     let cpu = machine.host.cpu.as_deref().and_then(|name| catalogue.cpu(name).ok())?;
-    if machine.pcie.iter().any(|branch| branch.switch.is_some()) {
+    // A switch multiplies lanes, and a coherent link to its CPU leaves a GPU's unused.
+    if gpu.coherent.is_some() || machine.pcie.iter().any(|branch| branch.switch.is_some()) {
         return None;
     }
     let lanes = u32::from(cpu.pcie.count.value) * u32::from(machine.host.sockets);
@@ -249,7 +250,7 @@ fn networks(
         .ok_or("has NICs of unknown model")?;
     let mut all = Vec::new();
     for link in links(nic, constraints.ethernet_only, catalogue) {
-        let Some((switch, radix)) = switch_for(link, catalogue) else { continue };
+        let Some((switch, radix)) = switch_for(link, &nic.vendor, catalogue) else { continue };
         for (word, design, oversubscription) in DESIGNS {
             let network = Network {
                 switch: Some(switch.name.clone()),
@@ -294,8 +295,8 @@ fn links<'c>(nic: &weft_catalogue::Nic, ethernet_only: bool, catalogue: &'c Cata
     families.iter().filter_map(|prefix| fastest(prefix)).collect()
 }
 
-/// A network switch for that link and its ports at that rate: one with a price, else the largest.
-fn switch_for<'c>(link: &LinkKind, catalogue: &'c Catalogue) -> Option<(&'c Switch, u16)> {
+/// A network switch for that link and its ports at that rate: one with a price, else of the NICs' maker, else the largest.
+fn switch_for<'c>(link: &LinkKind, maker: &str, catalogue: &'c Catalogue) -> Option<(&'c Switch, u16)> {
     let is_infiniband = link.name.starts_with("infiniband");
     let ports = |switch: &Switch| -> Option<u16> {
         let own = catalogue.link(&switch.link).ok()?;
@@ -309,6 +310,7 @@ fn switch_for<'c>(link: &LinkKind, catalogue: &'c Catalogue) -> Option<(&'c Swit
     };
     let all = catalogue.switches.iter().filter_map(|switch| Some((switch, ports(switch)?)));
     all.max_by_key(|(switch, ports)| {
-        (catalogue.price(&switch.name).is_ok(), *ports, std::cmp::Reverse(&switch.name))
+        let priced = catalogue.price(&switch.name).is_ok();
+        (priced, switch.vendor == maker, *ports, std::cmp::Reverse(&switch.name))
     })
 }

@@ -15,6 +15,8 @@ pub struct StepTime {
     pub low_seconds: f64,
     /// End of that interval.
     pub high_seconds: f64,
+    /// What the wires alone would take; nothing where that is not known.
+    pub bound_seconds: Option<f64>,
     /// What limits it, in words.
     pub bound_by: String,
 }
@@ -49,7 +51,13 @@ impl Performance for Exchange {
         let laid = if spans_hosts { candidate.hosts } else { candidate.hosts.min(2) };
         let built =
             weft_topology::build(&candidate.cluster(laid), catalogue).map_err(|error| error.to_string())?;
-        let mut sum = StepTime { seconds: 0.0, low_seconds: 0.0, high_seconds: 0.0, bound_by: String::new() };
+        let mut sum = StepTime {
+            seconds: 0.0,
+            low_seconds: 0.0,
+            high_seconds: 0.0,
+            bound_seconds: Some(0.0),
+            bound_by: String::new(),
+        };
         let parts = [("all-reduce", self.all_reduce), ("all-to-all", self.all_to_all)];
         for (name, bytes) in parts.into_iter().filter(|(_, bytes)| *bytes > Bytes::ZERO) {
             let failed = |error: weft_predictor::PredictError| error.to_string();
@@ -60,12 +68,15 @@ impl Performance for Exchange {
             if candidate.hosts > laid {
                 predictor = predictor.with_nodes(candidate.hosts).ok_or("its hosts cannot be multiplied")?;
             }
-            let rows = predictor.rows(collective, &[bytes]).map_err(failed)?;
-            let Some(row) = rows.first() else { continue };
+            let prediction = predictor.predict(collective, &[bytes]).map_err(failed)?;
+            let Some(row) = prediction.rows.first() else { continue };
             let slower = if name == "all-to-all" { crossing(candidate) } else { 1.0 };
             sum.seconds += row.time.as_seconds() * slower;
             sum.low_seconds += row.low.as_seconds();
             sum.high_seconds += row.high.as_seconds() * oversubscription(candidate);
+            // As long as the bound is higher than what is reached.
+            let reached = row.busbw.as_gigabytes() / prediction.bound.busbw.as_gigabytes();
+            sum.bound_seconds = sum.bound_seconds.map(|bound| bound + row.time.as_seconds() * reached);
             sum.bound_by.clone_from(&row.bound_by);
         }
         Ok(sum)

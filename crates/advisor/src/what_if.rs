@@ -4,6 +4,8 @@ use thiserror::Error;
 use weft_base::Ratio;
 use weft_catalogue::Catalogue;
 
+use crate::performance::StepTime;
+
 /// A change of links: `nvlink x2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WhatIf {
@@ -53,9 +55,35 @@ impl WhatIf {
     }
 }
 
+/// How long a step takes with changed links. Models of what libraries choose know links up to the fastest that there
+/// are, so that faster ones may not move them: then programs are taken to reach the same share of what the wires allow.
+pub fn imagined_seconds(now: &StepTime, then: &StepTime) -> f64 {
+    match (now.bound_seconds, then.bound_seconds) {
+        (Some(bound_now), Some(bound_then)) if bound_then < bound_now && bound_now > 0.0 => {
+            then.seconds.min(now.seconds * bound_then / bound_now)
+        }
+        (Some(_) | None, Some(_) | None) => then.seconds,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faster_wires_are_used_as_well_as_those_there_are() {
+        let time = |seconds, bound| StepTime {
+            seconds,
+            low_seconds: seconds,
+            high_seconds: seconds,
+            bound_seconds: bound,
+            bound_by: String::new(),
+        };
+        // The wires would take 3 s and then 1.5; of 4 s two are left. Slower ones are what their model says.
+        assert!((imagined_seconds(&time(4.0, Some(3.0)), &time(4.0, Some(1.5))) - 2.0).abs() < 1e-12);
+        assert!((imagined_seconds(&time(4.0, Some(3.0)), &time(9.0, Some(6.0))) - 9.0).abs() < 1e-12);
+        assert!((imagined_seconds(&time(4.0, None), &time(5.0, Some(1.0))) - 5.0).abs() < 1e-12);
+    }
 
     #[test]
     fn a_change_is_read_and_applied_to_all_of_its_kind() {

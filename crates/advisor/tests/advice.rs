@@ -79,7 +79,13 @@ fn a_model_of_the_step_can_take_the_place_of_the_exchange() {
             "nothing".to_owned()
         }
         fn step(&self, _: &weft_advisor::candidate::Candidate, _: &Catalogue) -> Result<StepTime, String> {
-            Ok(StepTime { seconds: 1.0, low_seconds: 0.9, high_seconds: 1.1, bound_by: "a test".to_owned() })
+            Ok(StepTime {
+                seconds: 1.0,
+                low_seconds: 0.9,
+                high_seconds: 1.1,
+                bound_seconds: None,
+                bound_by: "a test".to_owned(),
+            })
         }
     }
     let advice = advise(&h100(64), &layout(), &Prices::default(), &Constant, Catalogue::embedded());

@@ -2,6 +2,13 @@
 
 use weft_base::Code;
 
+/// What was asked cannot be advised on.
+pub const NO_ADVICE: Code = Code {
+    name: "no-advice",
+    explanation: "What was asked of `weft advise` names something that is not there: a GPU model, a candidate, a kind of link, \
+        or a price of nothing that is bought. `weft explain` knows the names of the catalogue.",
+};
+
 /// A source that is no file, or cannot be read.
 pub const FILE_UNREADABLE: Code = Code {
     name: "file-unreadable",
@@ -184,6 +191,7 @@ pub const SLOW_PAIR: Code = Code {
 
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
+    NO_ADVICE,
     FILE_UNREADABLE,
     FILE_UNWRITABLE,
     SCENARIO,

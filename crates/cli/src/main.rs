@@ -3,6 +3,7 @@
 //! The only crate that prints, reads files and looks at the environment. Commands are one file each in
 //! [`commands`]; their doc comments are the help, the completions and the man page.
 
+mod advise;
 mod arguments;
 mod bench;
 mod calibration;

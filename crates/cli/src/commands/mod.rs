@@ -1,5 +1,6 @@
 //! The commands, one per file.
 
+mod advise;
 mod bench;
 mod calibrate;
 mod check;
@@ -35,6 +36,7 @@ pub struct Cli {
 enum Command {
     Show(show::Args),
     Predict(predict::Args),
+    Advise(advise::Args),
     Compare(compare::Args),
     Doctor(doctor::Args),
     Calibrate(calibrate::Args),
@@ -83,6 +85,7 @@ pub fn run(cli: Cli) -> Exit {
         None => Ok(Answer::text(questions::text())),
         Some(Command::Show(args)) => show::run(&args, catalogue()),
         Some(Command::Predict(args)) => predict::run(&args, catalogue()),
+        Some(Command::Advise(args)) => advise::run(&args, catalogue()),
         Some(Command::Compare(args)) => compare::run(&args, catalogue()),
         Some(Command::Doctor(args)) => doctor::run(&args, catalogue()),
         Some(Command::Calibrate(args)) => calibrate::run(&args, catalogue()),

@@ -4,7 +4,7 @@ use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Question, command, example.
-const QUESTIONS: [(&str, &str); 10] = [
+const QUESTIONS: [(&str, &str); 11] = [
     ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
     ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
     (
@@ -13,6 +13,7 @@ const QUESTIONS: [(&str, &str); 10] = [
     ),
     ("Why is it slower than it should be?", "weft doctor examples/case"),
     ("What changed since it was fast?", "weft compare examples/compare/before examples/compare/after"),
+    ("What should I buy, and what does it cost?", "weft advise --gpus 1024 --model h100-sxm5-80gb"),
     ("Which algorithms suit, and what does each do?", "weft plan dgx-h100 --collective all-reduce"),
     ("What will a cluster do, and what does a fault cost?", "weft simulate examples/scenarios/slow-nic.toml"),
     ("What do the processes of this host reach?", "weft bench all-reduce --ranks 2"),

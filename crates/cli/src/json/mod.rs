@@ -1,5 +1,6 @@
 //! What `--format json` prints: one file per document, versioned by `schema`, described in `schemas/`.
 
+pub mod advise;
 pub mod bench;
 pub mod bench_pairs;
 pub mod changes;

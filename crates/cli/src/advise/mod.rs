@@ -1,0 +1,4 @@
+//! What `weft advise` reads and shows.
+
+pub mod prices;
+pub mod text;
