@@ -44,6 +44,7 @@ mod kernel_command_line;
 mod kernel_log;
 mod kubernetes_nodes;
 mod llama_bench;
+mod lldp;
 mod lscpu;
 mod lsmod;
 mod lspci;
@@ -201,6 +202,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &TopographModel,
     &InstanceTopology,
     &NetQ,
+    &lldp::LLDP,
     &lsmod::LSMOD,
     &peer_memory::PEER_MEMORY,
     &ofed_info::OFED_INFO,

@@ -43,7 +43,8 @@ impl Format for Perftest {
             let content = body(&line.text).text;
             if title(content).is_some() {
                 let ruled = index > 0 && is_ruler(body(&text.lines[index - 1].text).text);
-                start = Some(if ruled { index - 1 } else { index });
+                let begin = if ruled { index - 1 } else { index };
+                start = Some(asked_above(text, begin).unwrap_or(begin));
             } else if Columns::new(content).is_some() {
                 let begin = start.take().filter(|start| index - start <= HEAD_LINES_MAX).unwrap_or(index);
                 let is_row = |line: &crate::format::Line<'_>| {
@@ -71,11 +72,15 @@ impl Format for Perftest {
         let mut read = Read::default();
         let mut used = Vec::new();
         let mut columns: Option<Columns> = None;
+        let mut asked = None;
         let mut start = part.start();
         for (index, line) in part.lines.iter().enumerate() {
             let content = body(&line.text).text.trim_end();
             if is_ruler(content) || line.text.trim_start().starts_with("GID:") {
                 // Addresses of the two ends say nothing that the settings do not.
+                used.push(index);
+            } else if let Some(pairs) = asked_pairs(content) {
+                asked = Some(pairs);
                 used.push(index);
             } else if let Some((operation, program)) = title(content) {
                 (table.operation, table.program) = (Some(operation), program.map(str::to_owned));
@@ -99,12 +104,48 @@ impl Format for Perftest {
                 }
             }
         }
+        // Old versions do not print it.
+        if let Some(pairs) = asked.filter(|_| table.parameters.iter().all(|(name, _)| name != QUEUE_PAIRS)) {
+            table.parameters.push((QUEUE_PAIRS.to_owned(), pairs.to_owned()));
+        }
         read.unused = ranges::unused(&part.lines, &used);
         if columns.is_some() {
             read.evidence.push(Located { value: Evidence::Benchmark(Box::new(table)), place: start });
         }
         read
     }
+}
+
+/// The setting that says how many queue pairs a test uses.
+const QUEUE_PAIRS: &str = "Number of qps";
+/// Lines between a command and what it prints: warnings, a server that waits.
+const ASKED_MAX: usize = 6;
+
+/// The line above `begin` that holds the command with its queue pairs.
+fn asked_above(text: &Text<'_>, begin: usize) -> Option<usize> {
+    let content = |index: usize| body(&text.lines[index].text).text;
+    let mut above =
+        (begin.saturating_sub(ASKED_MAX)..begin).rev().take_while(|index| !is_ruler(content(*index)));
+    above.find(|index| asked_pairs(content(*index)).is_some())
+}
+
+/// `16` of `$ ib_write_bw -d mlx5_bond_0 -q 16 host` and of `--qp=16`.
+fn asked_pairs(text: &str) -> Option<&str> {
+    let programs = ["ib_write_bw", "ib_read_bw", "ib_send_bw"];
+    let at = programs.iter().find_map(|name| text.find(name))?;
+    let mut words = text.get(at..)?.split_whitespace();
+    let number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    while let Some(word) = words.next() {
+        let value = match word {
+            "-q" | "--qp" => words.next()?,
+            _ => match word.strip_prefix("--qp=").or_else(|| word.strip_prefix("-q")) {
+                Some(value) => value,
+                None => continue,
+            },
+        };
+        return number(value).then_some(value);
+    }
+    None
 }
 
 fn is_ruler(text: &str) -> bool {
@@ -249,6 +290,20 @@ mod tests {
                         Number of qps   : 1    Transport type : IB\n Mtu             : 4096[B]\n Link type       : Ethernet\n \
                         GID index       : 3\n--------------------\n local address: LID 0000 QPN 0x0127 PSN 0x1\n GID: \
                         00:00:00\n--------------------\n";
+
+    #[test]
+    fn queue_pairs_of_the_command_are_those_of_the_test() {
+        let text = format!(
+            "$ ib_write_bw -d mlx5_bond_0 -q 16 --report_gbits 10.0.0.2\n{}                    RDMA_Write BW Test\n \
+             Device : mlx5_bond_0\n{} #bytes #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 65536 \
+             5000 392.00 391.20 0.7\n",
+            "--------------------\n", "--------------------\n"
+        );
+        let table = &tables(&text)[0];
+        assert_eq!(table.parameters.last(), Some(&("Number of qps".to_owned(), "16".to_owned())));
+        assert_eq!(asked_pairs("ib_read_bw --qp=4 -a h"), Some("4"));
+        assert_eq!(asked_pairs("ib_write_bw -d mlx5_0 h"), None);
+    }
 
     #[test]
     fn a_megabyte_of_perftest_is_2_to_the_20() {

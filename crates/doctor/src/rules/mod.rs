@@ -52,6 +52,7 @@ pub const RULES: &[&dyn Rule] = &[
     &net::Failover,
     &net::Routes,
     &net::Rails,
+    &net::Wiring,
     // How figures are read and tests are run.
     &figures::AboveWire,
     &figures::SeveralNodes,

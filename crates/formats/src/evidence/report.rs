@@ -18,7 +18,7 @@ pub struct Report {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
     /// What it is: `gpu`, `mig`, `nvlink`, `adapter`, `port`, `event`, `setting`, `module`, `service`,
-    /// `counter`, `test`, `cpu`, `numa-node`.
+    /// `counter`, `test`, `cpu`, `numa-node`, `neighbour`.
     pub kind: &'static str,
     /// Which one, as the tool calls it: `GPU 0`, `mlx5_0 port 1`, `0000:3b:00.0`.
     pub subject: String,

@@ -18,6 +18,7 @@ mod roce_causes;
 mod routes;
 mod slots;
 mod sockets;
+mod wiring;
 
 pub(super) use bond::Bonds;
 pub(super) use bootstrap::Bootstrap;
@@ -31,3 +32,4 @@ pub(super) use roce::Roce;
 pub(super) use routes::Routes;
 pub(super) use slots::Slots;
 pub(super) use sockets::Sockets;
+pub(super) use wiring::Wiring;

@@ -1,5 +1,7 @@
 //! Which adapters of a host are used.
 
+use std::collections::BTreeMap;
+
 use weft_base::Place;
 
 use super::ports::{self, Port};
@@ -154,30 +156,54 @@ fn last_rate(chart: &Chart<'_>) -> Option<weft_base::Rate> {
     Some(comparison.points.last()?.busbw)
 }
 
-/// One adapter or interface with different frames on different hosts.
-fn mtu_differs(chart: &Chart<'_>) -> Option<Finding> {
-    let hosts = ports::by_host(chart);
-    let sizes = |adapter: &str| -> Vec<(String, u64, Place)> {
-        let of = |(host, ports): &(String, std::collections::BTreeMap<String, Port>)| {
-            let port = ports.get(adapter).filter(|port| port.is_up != Some(false) && port.is_ethernet())?;
-            Some((host.clone(), port.mtu_bytes?.0, port.place.clone()))
-        };
-        hosts.iter().filter_map(of).collect()
-    };
+/// One adapter or interface with different frames on different hosts: name, and host, size and place of each.
+fn sizes_by_host(chart: &Chart<'_>) -> Vec<(String, Vec<(String, u64, Place)>)> {
+    let mut found: BTreeMap<String, Vec<(String, u64, Place)>> = BTreeMap::new();
     let used = ports::used(chart);
-    let names = hosts.iter().flat_map(|(_, ports)| ports.keys());
-    let (name, own) = names
-        .filter(|name| used.is_empty() || used.iter().any(|(own, ..)| own == *name))
-        .map(|name| (name, sizes(name)))
-        .find(|(_, sizes)| sizes.iter().any(|size| size.1 != sizes[0].1))?;
+    for (host, ports) in ports::by_host(chart) {
+        for (name, port) in ports {
+            let is_used = used.is_empty() || used.iter().any(|(own, ..)| *own == name);
+            if let (Some((active, _)), true) =
+                (port.mtu_bytes, is_used && port.is_up != Some(false) && port.is_ethernet())
+            {
+                found.entry(name).or_default().push((host.clone(), active, port.place));
+            }
+        }
+    }
+    // Of interfaces only those that are meant for large frames somewhere: others are not the fabric's.
+    for said in chart.records("port").filter(|said| said.record.get("mtu").is_some()) {
+        let bytes =
+            said.words("mtu").and_then(|text| text.parse::<u64>().ok()).filter(|bytes| *bytes < 16_384);
+        let host = lookup::host_of(said.report, &said.place());
+        let is_up = said.record.text("flags").is_some_and(|flags| flags.contains("LOWER_UP"));
+        if let (Some(bytes), false, true) = (bytes, host.is_empty(), is_up) {
+            let own = found.entry(said.record.subject.clone()).or_default();
+            if own.iter().all(|it| it.0 != host) {
+                own.push((host, bytes, said.field_place("mtu")));
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn mtu_differs(chart: &Chart<'_>) -> Option<Finding> {
+    let all = sizes_by_host(chart);
+    let (name, own) = all
+        .iter()
+        .find(|(_, own)| own.iter().any(|it| it.1 != own[0].1) && own.iter().any(|it| it.1 >= 4000))?;
     let least = own.iter().min_by_key(|it| it.1)?;
     let most = own.iter().max_by_key(|it| it.1)?;
     let failed = health::retry_exceeded(chart);
-    let confidence = if failed.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let is_rdma = ports::used(chart).iter().any(|(used, ..)| used == name);
+    let confidence = match (failed.is_some(), is_rdma) {
+        (true, true) => Confidence::Certain,
+        (true, false) | (false, true) => Confidence::Likely,
+        (false, false) => Confidence::Possible,
+    };
     let what = format!("the MTU of {name} differs: {} B on {}, {} B on {}", least.1, least.0, most.1, most.0);
     let mut found = Finding::new(&MTU, confidence, what)
-        .at(least.2.clone(), format!("{}: active MTU {} B", least.0, least.1))
-        .at(most.2.clone(), format!("{}: active MTU {} B", most.0, most.1));
+        .at(least.2.clone(), format!("{}: MTU {} B", least.0, least.1))
+        .at(most.2.clone(), format!("{}: MTU {} B", most.0, most.1));
     let share = if failed.is_some() { 1.0 } else { 0.3 };
     if let Some((text, place)) = failed {
         found = found.at(place, text);

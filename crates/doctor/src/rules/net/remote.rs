@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use weft_base::Severity;
-use weft_topology::{NodeId, NodeKind, ReportedClass, Topology, reported_class};
+use weft_topology::{NcclPath, NodeId, NodeKind, ReportedClass, Topology, reported_class};
 
 use super::lookup;
 use super::ports;
@@ -160,7 +160,14 @@ fn finding(chart: &Chart<'_>, ways: &Ways) -> Option<Finding> {
     } else {
         format!("{gpus} use {used} of another socket and not {} of their own", listed_to(&ways.spared, 4))
     };
-    let confidence = match (is_whole, ways.is_up && !ways.spared.is_empty() || chart.shortfall().is_some()) {
+    // Where no adapter is nearer, a setting that forces the far way is what can be mended.
+    let is_forced = ways.spared.is_empty()
+        && ["NCCL_NET_GDR_LEVEL", "NCCL_IB_GDR_LEVEL"].iter().any(|name| chart.setting(name).is_some())
+        && chart.settings.gdr_level.is_some_and(|level| level >= NcclPath::Phb);
+    let confidence = match (
+        is_whole && !is_forced,
+        ways.is_up && !ways.spared.is_empty() || chart.shortfall().is_some(),
+    ) {
         (true, true) => Confidence::Likely,
         (true, false) | (false, _) => Confidence::Possible,
     };

@@ -146,7 +146,8 @@ fn share(chart: &Chart<'_>) -> Option<f64> {
 
 /// Without a log: a run between hosts that is as slow as sockets would be.
 fn by_figures(chart: &Chart<'_>) -> Option<Finding> {
-    if chart.logs().next().is_some() || chart.host_count() < 2 {
+    // A port that counts errors is as slow.
+    if chart.logs().next().is_some() || chart.host_count() < 2 || super::health::errors(chart).is_some() {
         return None;
     }
     let (point, place, comparison) = chart.shortfall()?;
