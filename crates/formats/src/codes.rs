@@ -593,5 +593,7 @@ pub const CLASSES_CONTRADICTED: Code = Code {
     name: "classes-contradicted",
     explanation: "A matrix and a list of PCI devices (a topology file, hwloc, lspci, this machine) are of hosts with as many \
                   GPUs, but give a pair different classes. Either they are of two machines, or one of them was made where \
-                  switches or sockets are hidden. The matrix was believed; the list still tells models and lanes.",
+                  switches or sockets are hidden: a guest lists the buses that its hypervisor made up, while the driver may \
+                  know more, or less. NCCL goes by the list; where that is the guest's, give it the host's tree by \
+                  NCCL_TOPO_FILE. Here the matrix was believed; the list still tells models and lanes.",
 };

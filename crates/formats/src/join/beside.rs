@@ -220,7 +220,8 @@ fn contradiction(matrix: &Matrix, cell: &Cell, built: ReportedClass) -> Option<D
         "the matrix calls {row} to {column} {class}, but by the list of PCI devices they are {built}; the matrix was \
          believed"
     );
-    let hint = "virtual machines and containers hide switches from one of the two; are both of one machine?";
+    let hint = "are both of one machine? in a virtual machine the list shows the guest's buses and not the host's switches: \
+                NCCL needs the host's tree there, by NCCL_TOPO_FILE";
     Some(Diagnostic::warning(codes::CLASSES_CONTRADICTED, message).hint(hint).at(cell.place.clone()))
 }
 
