@@ -200,21 +200,21 @@ fn finding(chart: &Chart<'_>, ways: &Ways) -> Option<Finding> {
     let gain = lookup::otherwise(chart, |request| request.settings.hca = None);
     let share = gain.map(|(all, own)| 1.0 - own.as_gigabytes() / all.as_gigabytes().max(1e-9));
     let share = share.filter(|share| *share > 0.1).unwrap_or(if is_whole { 0.5 } else { 0.2 });
-    let fix = if ways.spared.is_empty() {
-        "move an adapter to a slot of the GPUs' socket (or run on GPUs of the adapters' socket: CUDA_VISIBLE_DEVICES); no \
-         setting makes the way shorter"
-            .to_owned()
-    } else {
-        format!(
-            "NCCL_IB_HCA={} (for the job, on all hosts), or unset it; or choose GPUs of the other socket",
-            ways.spared.join(",")
-        )
-    };
     Some(
         found
             .costs(share, "host memory and the link between the sockets carry each byte")
-            .fix(fix)
+            .fix(mending(ways))
             .check("`nvidia-smi topo -m` shows PIX, PXB or NODE between GPU and the adapter used; GDRDMA in the log")
             .settle("`nvidia-smi topo -m`, `ibstat` and NCCL_DEBUG=INFO of the job"),
     )
+}
+
+fn mending(ways: &Ways) -> String {
+    if ways.spared.is_empty() {
+        return "move an adapter to a slot of the GPUs' socket (or run on GPUs of the adapters' socket: \
+                CUDA_VISIBLE_DEVICES); no setting makes the way shorter"
+            .to_owned();
+    }
+    let near = ways.spared.join(",");
+    format!("NCCL_IB_HCA={near} (for the job, on all hosts), or unset it; or choose GPUs of the other socket")
 }
