@@ -156,9 +156,12 @@ fn last_rate(chart: &Chart<'_>) -> Option<weft_base::Rate> {
     Some(comparison.points.last()?.busbw)
 }
 
-/// One adapter or interface with different frames on different hosts: name, and host, size and place of each.
-fn sizes_by_host(chart: &Chart<'_>) -> Vec<(String, Vec<(String, u64, Place)>)> {
-    let mut found: BTreeMap<String, Vec<(String, u64, Place)>> = BTreeMap::new();
+/// A host, the size of its frames in bytes, and where that stands.
+type Frames = (String, u64, Place);
+
+/// Frames of adapters and interfaces by name.
+fn sizes_by_host(chart: &Chart<'_>) -> BTreeMap<String, Vec<Frames>> {
+    let mut found: BTreeMap<String, Vec<Frames>> = BTreeMap::new();
     let used = ports::used(chart);
     for (host, ports) in ports::by_host(chart) {
         for (name, port) in ports {
@@ -183,9 +186,10 @@ fn sizes_by_host(chart: &Chart<'_>) -> Vec<(String, Vec<(String, u64, Place)>)> 
             }
         }
     }
-    found.into_iter().collect()
+    found
 }
 
+/// One adapter or interface with different frames on different hosts.
 fn mtu_differs(chart: &Chart<'_>) -> Option<Finding> {
     let all = sizes_by_host(chart);
     let (name, own) = all
