@@ -1,6 +1,6 @@
 //! Candidates with all that is known of them, which of them nobody beats, and what the others lose by.
 
-use weft_base::Period;
+use weft_base::{FailureRate, Period};
 use weft_catalogue::Catalogue;
 use weft_reliability::{Goodput, Job, Refusal, best_interval};
 
@@ -66,7 +66,7 @@ pub fn advise(
             continue;
         }
         let step = performance.step(&candidate, catalogue);
-        let goodput = goodput(&candidate, catalogue);
+        let goodput = goodput(&candidate, constraints.software, catalogue);
         choices.push(Choice { candidate, bill, step, goodput, loses: Vec::new() });
     }
     judge(&mut choices);
@@ -87,7 +87,11 @@ fn beyond(bill: &Bill, constraints: &Constraints) -> Option<String> {
 }
 
 /// By what is published of nodes of eight GPUs, with Meta's checkpoints and restarts, saved as often as is best.
-fn goodput(candidate: &Candidate, catalogue: &Catalogue) -> Result<(Goodput, Goodput), Refusal> {
+fn goodput(
+    candidate: &Candidate,
+    software: Option<FailureRate>,
+    catalogue: &Catalogue,
+) -> Result<(Goodput, Goodput), Refusal> {
     let (Ok(node), Ok(run)) = (catalogue.failure("node"), catalogue.restart("rsc")) else {
         return Err(Refusal::Nothing("the published rate of failures"));
     };
@@ -100,7 +104,7 @@ fn goodput(candidate: &Candidate, catalogue: &Catalogue) -> Result<(Goodput, Goo
             nodes: candidate.hosts,
             gpus: candidate.gpus(),
             rate: rates[index],
-            software: None,
+            software,
             restart: restarts[index],
             interval: Period::ZERO,
             save: fact(&run.save),

@@ -1,7 +1,7 @@
 //! What could be bought: systems of the catalogue and servers of cards, with each network that their NICs can run; and
 //! why the others are left out.
 
-use weft_base::{Money, Power};
+use weft_base::{FailureRate, Money, Power};
 use weft_catalogue::{Catalogue, Form, Gpu, LinkKind, Machine, Network, NetworkDesign, Switch, SwitchKind};
 use weft_topology::NetworkCounts;
 
@@ -18,6 +18,8 @@ pub struct Constraints {
     pub budget: Option<Money>,
     /// The most that it may draw.
     pub power: Option<Power>,
+    /// How often a job dies of its own software; needed where small ones are to have a goodput.
+    pub software: Option<FailureRate>,
     /// Whether the network is to be Ethernet.
     pub ethernet_only: bool,
 }

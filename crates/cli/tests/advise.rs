@@ -63,6 +63,22 @@ fn a_bill_says_what_its_prices_are() {
 }
 
 #[test]
+fn a_small_job_has_a_goodput_with_the_rate_of_its_software() {
+    let why = ["--why", "hgx-h100-8/infiniband-ndr/rail-optimized"];
+    let output = text(&advise(&[&H100[..], &why, &["--software", "2.2 per job-day"]].concat()));
+    assert!(output.contains("% of the time is work") && !output.contains("no goodput"), "{output}");
+    // A bare number and one of another thing are refused before anything is computed.
+    let output = advise(&[&H100[..], &["--software", "0.0065"]].concat());
+    assert!(
+        output.status.code() == Some(2) && text(&output).contains("a thousand times less"),
+        "{}",
+        text(&output)
+    );
+    let output = text(&advise(&[&H100[..], &why, &["--software", "0.0065 per node-day"]].concat()));
+    assert!(output.contains("no goodput: the rate is of a node, not of a job"), "{output}");
+}
+
+#[test]
 fn common_errors_and_names_that_are_not_there_are_answered() {
     let output = advise(&["--claim", "T4, because it supports NVLink"]);
     assert!(text(&output).starts_with("no: NVIDIA T4 has no NVLink"), "{}", text(&output));

@@ -12,6 +12,9 @@ use weft_catalogue::Catalogue;
 use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
+/// Losers that are shown: the quickest.
+const MOST_LOSERS: usize = 24;
+
 /// All candidates: those that nobody beats, those that lose, those left out.
 pub fn advice(constraints: &Constraints, advice: &Advice) -> String {
     let title = format!("{} GPUs", constraints.gpus);
@@ -23,7 +26,12 @@ pub fn advice(constraints: &Constraints, advice: &Advice) -> String {
         text.push_str("  none has all of price and time: see why below, and give prices with `--prices`\n");
     }
     if !rest.is_empty() {
-        let _ = write!(text, "{}\n{}", heading("These lose, or lack a price or a time"), rows(&rest));
+        let shown = &rest[..rest.len().min(MOST_LOSERS)];
+        let _ = write!(text, "{}\n{}", heading("These lose, or lack a price or a time"), rows(shown));
+        if rest.len() > MOST_LOSERS {
+            let more = rest.len() - MOST_LOSERS;
+            let _ = writeln!(text, "  … and {more} more; `--model` narrows them, `--format json` has all");
+        }
     }
     text.push_str(&left_out(advice));
     let _ = writeln!(text, "`--why NAME` shows a bill and what it rests on");

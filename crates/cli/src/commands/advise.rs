@@ -7,7 +7,7 @@ use weft_advisor::claim::claim;
 use weft_advisor::fabric::Layout;
 use weft_advisor::performance::Exchange;
 use weft_advisor::what_if::WhatIf;
-use weft_base::{Bytes, Diagnostic, Length, Money, Power};
+use weft_base::{Bytes, Diagnostic, FailureRate, Length, Money, Power};
 use weft_catalogue::Catalogue;
 
 use super::Answer;
@@ -39,6 +39,9 @@ pub struct Args {
     /// The most that it may draw: `2 MW`
     #[arg(long, value_name = "POWER", value_parser = Power::from_str)]
     power: Option<Power>,
+    /// How often a job dies of its own software: `2.2 per job-day`; below 2,048 GPUs there is no goodput without
+    #[arg(long, value_name = "RATE", value_parser = FailureRate::from_str)]
+    software: Option<FailureRate>,
     /// Ethernet only, as where there is some already
     #[arg(long)]
     ethernet: bool,
@@ -123,6 +126,7 @@ fn constraints(args: &Args, catalogue: &Catalogue) -> Result<Constraints, Failur
         vendors: args.vendor.iter().map(|vendor| vendor.to_lowercase()).collect(),
         budget: args.budget,
         power: args.power,
+        software: args.software,
         ethernet_only: args.ethernet,
     })
 }
