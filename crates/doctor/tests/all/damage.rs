@@ -29,13 +29,13 @@ struct Damage {
 
 const DAMAGES: &[Damage] = &[
     damage("paste", 91, paste),
-    damage("prefix-mpi", 91, |files, _| prefixed(files, "[1,0]<stdout>:")),
+    damage("prefix-mpi", 100, |files, _| prefixed(files, "[1,0]<stdout>:")),
     damage("prefix-rank", 100, |files, _| prefixed(files, " 0: ")),
     damage("prefix-host", 100, |files, _| prefixed(files, "node17: ")),
     damage("prefix-kubernetes", 100, |files, _| prefixed(files, "2026-03-01T10:00:00.123456789Z stdout F ")),
-    damage("prefix-journal", 83, |files, _| prefixed(files, "Mar 01 10:00:00 node17 app[123]: ")),
+    damage("prefix-journal", 91, |files, _| prefixed(files, "Mar 01 10:00:00 node17 app[123]: ")),
     damage("noise", 100, noise),
-    Damage { is_cut: true, ..damage("cut", 75, cut) },
+    Damage { is_cut: true, ..damage("cut", 83, cut) },
     damage("crlf", 100, |files, _| by_line(files, |line| format!("{line}\r"))),
     damage("tabs-to-blanks", 100, |files, _| by_line(files, |line| line.replace('\t', "    "))),
     damage("colours", 100, |files, _| by_line(files, |line| format!("\u{1b}[32m{line}\u{1b}[0m"))),
