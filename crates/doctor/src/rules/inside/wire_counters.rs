@@ -15,7 +15,7 @@ const MANY: u64 = 100;
 
 /// A reading of one device.
 struct Reading {
-    count: u64,
+    counts: BTreeMap<&'static str, u64>,
     time_s: Option<f64>,
     place: Place,
     says: String,
@@ -24,6 +24,8 @@ struct Reading {
 /// Two readings of a device of which the later is higher.
 struct Growth {
     device: String,
+    /// Errors between them, by counters that both show: what stands between lines may have cut one of them.
+    more: u64,
     from: Reading,
     to: Reading,
     /// Errors by bits, where times and the link's rate are known.
@@ -43,16 +45,17 @@ pub(super) fn grown(chart: &Chart<'_>) -> Option<Finding> {
         }
     }
     let growths = devices.into_iter().filter_map(|(device, readings)| growth(chart, device, readings));
-    let worst = growths.max_by(|a, b| (a.to.count - a.from.count).cmp(&(b.to.count - b.from.count)))?;
+    let worst = growths.max_by_key(|growth| growth.more)?;
     finding(&worst)
 }
 
 fn reading(said: Said<'_>) -> Reading {
-    let counts = WIRE.iter().filter_map(|name| Some((*name, said.record.count(name)?)));
-    let some: Vec<(&str, u64)> = counts.filter(|(_, count)| *count > 0).collect();
-    let says: Vec<String> = some.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let counts: BTreeMap<&'static str, u64> =
+        WIRE.iter().filter_map(|name| Some((*name, said.record.count(name)?))).collect();
+    let some = counts.iter().filter(|(_, count)| **count > 0);
+    let says: Vec<String> = some.map(|(name, count)| format!("{name} {count}")).collect();
     Reading {
-        count: some.iter().map(|(_, count)| count).sum(),
+        counts,
         time_s: said.record.text("time").and_then(seconds),
         place: said.place(),
         says: if says.is_empty() { "no errors".to_owned() } else { says.join(", ") },
@@ -73,9 +76,14 @@ fn growth(chart: &Chart<'_>, device: String, mut readings: Vec<Reading>) -> Opti
     let to = readings.pop()?;
     let from = readings.into_iter().next()?;
     // Counters begin anew when the machine does, and files may be in any order.
-    let (from, to) = if from.count <= to.count { (from, to) } else { (to, from) };
+    let more = |from: &Reading, to: &Reading| -> u64 {
+        let both = to.counts.iter().filter_map(|(name, count)| Some((from.counts.get(name)?, count)));
+        both.map(|(before, after)| after.saturating_sub(*before)).sum()
+    };
+    let (from, to) = if more(&from, &to) >= more(&to, &from) { (from, to) } else { (to, from) };
+    let count = more(&from, &to);
     #[expect(clippy::cast_precision_loss, reason = "a count of errors")]
-    let more = (to.count - from.count) as f64;
+    let more = count as f64;
     let past = from
         .time_s
         .zip(to.time_s)
@@ -85,12 +93,12 @@ fn growth(chart: &Chart<'_>, device: String, mut readings: Vec<Reading>) -> Opti
     let seat = chart.devices().find(|seat| seat.device.address == device);
     let bits = seat.as_ref().and_then(bits_per_second);
     let error_rate = per_second.zip(bits).map(|(errors, bits)| errors / bits);
-    Some(Growth { device, from, to, error_rate, per_second })
+    Some(Growth { device, more: count, from, to, error_rate, per_second })
 }
 
 fn finding(growth: &Growth) -> Option<Finding> {
-    let Growth { device, from, to, error_rate, per_second } = growth;
-    let more = to.count - from.count;
+    let Growth { device, more, from, to, error_rate, per_second } = growth;
+    let more = *more;
     let confidence = match (error_rate, per_second) {
         // Ten times what is allowed is no accident of a short reading.
         (Some(rate), _) if *rate > 10.0 * ALLOWED_ERROR_RATE && more >= 10 => Confidence::Certain,
