@@ -13,6 +13,8 @@ const KINDS: &[&str] = &[
     "channels",
     "systems",
     "libraries",
+    "models",
+    "frameworks",
     "transceivers",
     "cables",
     "servers",

@@ -302,6 +302,12 @@ impl ComputeRate {
     pub const fn get(self) -> u64 {
         self.0
     }
+
+    /// In operations per second, rounded to a floating-point number.
+    #[expect(clippy::cast_precision_loss, reason = "no rate is known to 53 bits")]
+    pub const fn as_flops(self) -> f64 {
+        self.0 as f64
+    }
 }
 
 /// An exact fraction: an encoding (`128/130`), an efficiency (`0.92`, `92 %`), a share.

@@ -8,8 +8,8 @@ use thiserror::Error;
 use weft_base::{is_spelling, nearest, simplify};
 
 use crate::{
-    Cable, ChannelPart, Cpu, Failure, Gpu, Library, LinkKind, Machine, Nic, Price, Restart, Retimer, Server,
-    Source, Switch, Transceiver,
+    Cable, ChannelPart, Cpu, Failure, Framework, Gpu, Library, LinkKind, Machine, Model, Nic, Price, Restart,
+    Retimer, Server, Source, Switch, Transceiver,
 };
 
 /// The embedded facts.
@@ -34,6 +34,10 @@ pub struct Catalogue {
     pub systems: Vec<Machine>,
     /// Constants of communication libraries.
     pub libraries: Vec<Library>,
+    /// Shapes of models.
+    pub models: Vec<Model>,
+    /// Programs that train models.
+    pub frameworks: Vec<Framework>,
     /// Optical modules.
     pub transceivers: Vec<Transceiver>,
     /// Kinds of cable.
@@ -102,6 +106,7 @@ named! {
     LinkKind: "link kind", Gpu: "GPU", Nic: "NIC", Switch: "switch", Cpu: "CPU", Retimer: "retimer",
     Machine: "system", Library: "library", Transceiver: "transceiver", Cable: "cable",
     Price: "price", Failure: "failure rate", Restart: "published run",
+    Model: "model", Framework: "framework",
 }
 
 impl Catalogue {
@@ -158,6 +163,16 @@ impl Catalogue {
     /// A library's constants by name or alias.
     pub fn library(&self, name: &str) -> Result<&Library, NotFound> {
         find(&self.libraries, name)
+    }
+
+    /// A model by name or alias.
+    pub fn model(&self, name: &str) -> Result<&Model, NotFound> {
+        find(&self.models, name)
+    }
+
+    /// A program that trains models by name or alias.
+    pub fn framework(&self, name: &str) -> Result<&Framework, NotFound> {
+        find(&self.frameworks, name)
     }
 
     /// An optical module by name or alias.

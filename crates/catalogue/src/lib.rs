@@ -7,10 +7,12 @@ mod catalogue;
 mod device;
 mod fact;
 mod failure;
+mod framework;
 mod id;
 mod library;
 mod link;
 mod machine;
+mod model;
 mod optics;
 mod price;
 
@@ -18,6 +20,7 @@ pub use catalogue::{Catalogue, NotFound};
 pub use device::{Attachment, Bridge, Compute, Cpu, Form, Gpu, Nic, PeerToPeer, Switch, SwitchKind};
 pub use fact::{Fact, Grade, Source};
 pub use failure::{Event, Failure, Restart};
+pub use framework::{AttentionKernel, Framework};
 pub use id::{CpuId, NotAnId, PciId};
 pub use library::{Library, Table};
 pub use link::{ChannelLoss, ChannelPart, ChannelUnit, LinkFamily, LinkKind, Retimer};
@@ -25,5 +28,6 @@ pub use machine::{
     Branch, BridgeUse, ChannelUse, Fabric, GpuGroup, Host, Machine, MeshLink, Network, NetworkDesign,
     NicGroup,
 };
+pub use model::{Attention, Experts, FeedForward, Latent, Model};
 pub use optics::{Cable, CableKind, Transceiver};
 pub use price::{Price, PricedBy, Server};

@@ -61,7 +61,8 @@ fn of_file(text: &Text) -> Result<Vec<Finding>> {
     if kind == "systems" && !structure {
         walk.complain("", "a system needs a grade and a source for its structure");
     }
-    walk.table("", &table, false);
+    // The shape of a model comes whole from one place.
+    walk.table("", &table, kind == "models" && has_origin(&table));
     Ok(walk.found)
 }
 
