@@ -21,6 +21,7 @@ mod settings;
 mod step;
 pub mod subsets;
 mod time;
+pub mod train;
 pub mod validate;
 
 pub use bound::Bound;

@@ -25,6 +25,7 @@ pub use corpus::{Corpus, Expect, Fault, Run, read_runs, score_runs};
 pub use interval::ReadingError;
 pub use rivals::{Rivals, rivals};
 pub use row::{LeftOut, Measurement, Nodes, Rows, read_rows};
+pub(crate) use score::quantile;
 pub use score::{GroupScore, KindScore, Report, Skipped, score};
 pub use software::Software;
 

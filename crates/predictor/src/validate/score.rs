@@ -254,7 +254,7 @@ fn kind_score(kind: Kind, groups: &[&GroupScore]) -> KindScore {
 }
 
 /// The least value at which the weights up to it reach `share` of all; `None` of nothing, and of infinity.
-pub(super) fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
+pub(crate) fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
     let mut sorted = weighted.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = sorted.iter().map(|(_, weight)| weight).sum();

@@ -1,0 +1,164 @@
+//! Fits the constants of training steps to published rows, and shows how well each file comes out:
+//! `cargo run --release -p weft-predictor --example fit_steps FOLDER [ROUNDS] [TABLE/ROW=VALUE]…`. With `ROWS=1` in the
+//! environment every row is printed.
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a tool of those who fit the model")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use weft_catalogue::Catalogue;
+use weft_predictor::train::published::{Published, StepKind, read};
+use weft_predictor::train::{Pricer, Site};
+use weft_topology::oneliner;
+
+type Sites<'c> = BTreeMap<String, Site<'c>>;
+
+/// Rows of `step-time` that are fitted.
+fn fitted(table: &str) -> bool {
+    table == "multiply"
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().ok_or("name the folder of published measurements")?;
+    let rest: Vec<String> = arguments.collect();
+    let rounds: u32 = rest.first().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let embedded = Catalogue::embedded();
+    let mut constants = embedded.clone();
+    for change in rest.iter().filter(|text| text.contains('=')) {
+        set(&mut constants, change)?;
+    }
+    let rows = rows(&folder, embedded)?;
+    let mut sites = Sites::new();
+    for row in &rows {
+        if !sites.contains_key(&row.machine) {
+            let machine = oneliner::parse(&row.machine, embedded).map_err(|error| error.message)?;
+            sites.insert(row.machine.clone(), Site::new(&machine, embedded)?);
+        }
+    }
+    let mut best = loss(&rows, &sites, &constants);
+    for round in 0..rounds {
+        best = improve(&rows, &sites, &mut constants, best);
+        println!("round {round}: {best:.4}");
+    }
+    if rounds > 0 {
+        print_tables(&constants);
+    }
+    report(&rows, &sites, &constants);
+    Ok(())
+}
+
+fn set(catalogue: &mut Catalogue, change: &str) -> Result<(), Box<dyn Error>> {
+    let (name, value) = change.split_once('=').ok_or("TABLE/ROW=VALUE")?;
+    let (table, row) = name.split_once('/').ok_or("TABLE/ROW=VALUE")?;
+    let library =
+        catalogue.libraries.iter_mut().find(|library| library.name == "step-time").ok_or("step-time")?;
+    let table = library.tables.get_mut(table).ok_or("no such table")?;
+    table.rows.insert(row.to_owned(), vec![value.parse()?]);
+    Ok(())
+}
+
+fn rows(folder: &str, catalogue: &Catalogue) -> Result<Vec<Published>, Box<dyn Error>> {
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder)?.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.sort();
+    let mut all = Vec::new();
+    for path in paths {
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        if name.starts_with("train_") && name.ends_with(".csv") {
+            let (rows, _, _) = read(&name, &std::fs::read_to_string(&path)?, catalogue);
+            all.extend(rows);
+        }
+    }
+    Ok(all)
+}
+
+/// Predicted over measured; `None` without a prediction.
+fn ratio(row: &Published, sites: &Sites<'_>, constants: &Catalogue) -> Option<f64> {
+    let framework = constants.framework(&row.framework).ok()?;
+    let site = sites.get(&row.machine)?;
+    let pricer =
+        Pricer::with_constants(site, row.layout.gpus, &row.model, (row.precision, framework), constants)
+            .ok()?;
+    Some(pricer.step(&row.layout).ok()?.seconds / row.step_s)
+}
+
+/// Mean deviation of the logarithm, files weighing the same; a row counts for at most as much as half as far again.
+fn loss(rows: &[Published], sites: &Sites<'_>, constants: &Catalogue) -> f64 {
+    let mut files: BTreeMap<(&str, StepKind), (f64, f64)> = BTreeMap::new();
+    for row in rows {
+        let off = ratio(row, sites, constants).map_or(0.5, |ratio| ratio.ln().abs().min(0.5));
+        let entry = files.entry((&row.file, row.kind)).or_default();
+        *entry = (entry.0 + off, entry.1 + 1.0);
+    }
+    files.values().map(|(sum, count)| sum / count).sum::<f64>() / files.len() as f64
+}
+
+/// Moves each constant up and down by a twenty-fifth, and keeps what helps.
+fn improve(rows: &[Published], sites: &Sites<'_>, constants: &mut Catalogue, mut best: f64) -> f64 {
+    let at = constants.libraries.iter().position(|library| library.name == "step-time").unwrap_or_default();
+    let names: Vec<(String, String)> = constants.libraries[at]
+        .tables
+        .iter()
+        .filter(|(name, _)| fitted(name))
+        .flat_map(|(name, table)| table.rows.keys().map(|row| (name.clone(), row.clone())))
+        .collect();
+    for (table, row) in names {
+        for factor in [1.04, 1.0 / 1.04] {
+            loop {
+                let mut tried = constants.clone();
+                if let Some(value) =
+                    tried.libraries[at].tables.get_mut(&table).and_then(|table| table.rows.get_mut(&row))
+                {
+                    value.iter_mut().for_each(|value| *value *= factor);
+                }
+                let now = loss(rows, sites, &tried);
+                if now >= best - 1e-6 {
+                    break;
+                }
+                (best, *constants) = (now, tried);
+            }
+        }
+    }
+    best
+}
+
+fn print_tables(constants: &Catalogue) {
+    for library in constants.libraries.iter().filter(|library| library.name == "step-time") {
+        for (name, table) in library.tables.iter().filter(|(name, _)| fitted(name)) {
+            for (row, values) in &table.rows {
+                println!("{name}/{row} = {:.3}", values.first().copied().unwrap_or_default());
+            }
+        }
+    }
+}
+
+fn report(rows: &[Published], sites: &Sites<'_>, constants: &Catalogue) {
+    let mut files: BTreeMap<(StepKind, &str), Vec<f64>> = BTreeMap::new();
+    let print = std::env::var_os("ROWS").is_some();
+    for row in rows {
+        let ratio = ratio(row, sites, constants);
+        if print {
+            let ratio = ratio.unwrap_or(f64::NAN);
+            println!(
+                "{ratio:.3} {}:{} {} {:?} {} {:?} {}",
+                row.file, row.line, row.model.name, row.precision, row.step_s, row.layout, row.machine
+            );
+        }
+        files.entry((row.kind, &row.file)).or_default().push(ratio.unwrap_or(0.0));
+    }
+    for ((kind, file), ratios) in files {
+        let mut errors: Vec<f64> = ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let mut sorted = ratios.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64, list: &[f64]| list[((list.len() - 1) as f64 * share).round() as usize];
+        println!(
+            "{kind:?} {file}: {} rows, median {:.1} %, p90 {:.1} %, median ratio {:.3}",
+            ratios.len(),
+            100.0 * at(0.5, &errors),
+            100.0 * at(0.9, &errors),
+            at(0.5, &sorted)
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Seconds of collectives of groups that are the same everywhere in the machine, and talk at the same time.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use weft_base::Bytes;
+use weft_collective::Collective;
+use weft_topology::NodeId;
+use weft_workload::{Axis, Reach, Transfer};
+
+use super::{Site, TrainError};
+use crate::predict::{Predictor, Request};
+use crate::time::Launch;
+
+/// The least size of which a time is asked, and by how much it grows: between them, times are taken on a line of
+/// logarithms.
+const LEAST_POWER: u32 = 10;
+const POWER_STEP: u32 = 2;
+const POINTS: u32 = 14;
+
+/// Members of a group in each domain, and in how many domains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spread {
+    within: u32,
+    stride: u32,
+    domains: u32,
+}
+
+/// Times by size, of one collective of one spread of ranks.
+type Curve = Vec<f64>;
+
+/// What was asked of a site once; it depends on nothing else.
+pub(super) type Curves = RefCell<BTreeMap<(Collective, Spread), Curve>>;
+
+/// Prices of collectives on a site.
+#[derive(Clone, Copy)]
+pub struct Network<'s> {
+    site: &'s Site<'s>,
+    /// GPUs that form a domain in this layout: a power of two of them where not all are used.
+    domain_gpus: u32,
+}
+
+impl<'s> Network<'s> {
+    /// Of a layout whose model-parallel groups are laid into domains of `domain_gpus`.
+    pub fn new(site: &'s Site<'s>, domain_gpus: u32) -> Self {
+        Self { site, domain_gpus }
+    }
+
+    /// Seconds of all of a transfer.
+    pub fn transfer(&self, transfer: &Transfer) -> Result<f64, TrainError> {
+        if !transfer.is_needed() {
+            return Ok(0.0);
+        }
+        let spread = self.spread(transfer.reach);
+        let bytes = match transfer.axis {
+            Axis::Expert => transfer.bytes * copies_kept(spread, transfer.copy_count),
+            Axis::Tensor | Axis::Context | Axis::Pipeline | Axis::Data => transfer.bytes,
+        };
+        let alone = self.seconds(transfer.collective, spread, bytes)?;
+        let shared = self.shared(transfer, spread, bytes)?;
+        Ok(transfer.repeat_count * alone.max(shared))
+    }
+
+    /// Which domains a group of ranks is in.
+    fn spread(&self, reach: Reach) -> Spread {
+        let within = (self.domain_gpus / reach.stride.max(1)).clamp(1, reach.gpus);
+        Spread { within, stride: reach.stride.min(self.domain_gpus), domains: reach.gpus.div_ceil(within) }
+    }
+
+    /// Seconds that the domain's ports to the network take, where all its groups talk at once.
+    fn shared(&self, transfer: &Transfer, spread: Spread, bytes: f64) -> Result<f64, TrainError> {
+        let groups = self.domain_gpus / spread.within.max(1);
+        if spread.domains < 2 || groups < 2 {
+            return Ok(0.0);
+        }
+        // All GPUs of the domains in one collective: what the ports carry together.
+        let whole = Spread { within: self.domain_gpus, stride: 1, domains: spread.domains };
+        let (ranks, all) = (f64::from(transfer.reach.gpus), f64::from(whole.within * whole.domains));
+        let part = |ranks: f64| (ranks - 1.0) / ranks;
+        // A point-to-point message of each GPU at once is an exchange in which each sends as much to one.
+        let sends = transfer.collective == Collective::SendRecv;
+        if sends || transfer.collective == Collective::AllToAll {
+            let sent = if sends { bytes } else { bytes * part(ranks) };
+            return self.seconds(Collective::AllToAll, whole, sent / part(all));
+        }
+        self.seconds(transfer.collective, whole, bytes * f64::from(groups) * part(ranks) / part(all))
+    }
+
+    fn seconds(&self, collective: Collective, spread: Spread, bytes: f64) -> Result<f64, TrainError> {
+        if let Some(torus) = &self.site.torus {
+            return Ok(torus.seconds(collective, spread.within * spread.domains, bytes));
+        }
+        let key = (collective, spread);
+        if let Some(curve) = self.site.curves.borrow().get(&key) {
+            return Ok(at(curve, bytes));
+        }
+        let curve = self.find(collective, spread)?;
+        let seconds = at(&curve, bytes);
+        self.site.curves.borrow_mut().insert(key, curve);
+        Ok(seconds)
+    }
+
+    fn find(&self, collective: Collective, spread: Spread) -> Result<Curve, TrainError> {
+        let built = u32::try_from(self.site.domains.len()).unwrap_or(u32::MAX);
+        if spread.domains > built && built < 2 {
+            return Err(TrainError::TooFewGpus {
+                wanted: spread.domains * spread.within,
+                has: self.site.gpus,
+            });
+        }
+        let gpus: Vec<NodeId> = self.members(spread);
+        let request =
+            Request { gpus: Some(gpus), launch: Some(Launch::Framework), ..Request::new(collective) };
+        let predictor = Predictor::new(&self.site.topology, self.site.catalogue, &request)?;
+        let sizes: Vec<Bytes> =
+            (0..POINTS).map(|step| Bytes::new(1 << (LEAST_POWER + POWER_STEP * step))).collect();
+        let predictor = match (spread.domains, collective) {
+            (1 | 2, _) | (_, Collective::SendRecv) => predictor,
+            (domains, _) => {
+                let none = TrainError::TooFewGpus { wanted: domains * spread.within, has: self.site.gpus };
+                predictor.with_nodes(domains).ok_or(none)?
+            }
+        };
+        let rows = predictor.rows(collective, &sizes)?;
+        Ok(rows.iter().map(|row| row.time.as_seconds()).collect())
+    }
+
+    /// The GPUs of one group in the first two domains.
+    fn members(&self, spread: Spread) -> Vec<NodeId> {
+        let used = self.site.domains.iter().take(spread.domains.min(2) as usize);
+        let of_domain = |domain: &Vec<NodeId>| -> Vec<NodeId> {
+            let every = domain.iter().copied().step_by(spread.stride.max(1) as usize);
+            every.take(spread.within as usize).collect()
+        };
+        used.flat_map(of_domain).collect()
+    }
+}
+
+/// The time of `bytes`, on a line of logarithms between the sizes that were asked; beyond them in proportion.
+fn at(curve: &[f64], bytes: f64) -> f64 {
+    let mut steps = (libm::log2(bytes.max(1.0)) - f64::from(LEAST_POWER)) / f64::from(POWER_STEP);
+    let first = curve.first().copied().unwrap_or_default();
+    if steps <= 0.0 {
+        return first;
+    }
+    for pair in curve.windows(2) {
+        if steps < 1.0 {
+            return libm::exp2(libm::log2(pair[0]) * (1.0 - steps) + libm::log2(pair[1]) * steps);
+        }
+        steps -= 1.0;
+    }
+    curve.last().map_or(first, |last| last * libm::exp2(steps * f64::from(POWER_STEP)))
+}
+
+/// Share of an exchange's bytes that is sent, where a token that goes to several experts of one domain is sent there
+/// once.
+fn copies_kept(spread: Spread, copies: f64) -> f64 {
+    if spread.domains < 2 || copies <= 1.0 {
+        return 1.0;
+    }
+    let domains = f64::from(spread.domains);
+    let hit = domains * (1.0 - libm::pow(1.0 - 1.0 / domains, copies));
+    (hit / copies).min(1.0)
+}

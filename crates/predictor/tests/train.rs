@@ -1,0 +1,59 @@
+//! Steps of training against published times.
+
+use weft_catalogue::Catalogue;
+use weft_predictor::train::{Pricer, Search, Site, StepTime};
+use weft_topology::oneliner;
+use weft_workload::{Layout, Precision, Recompute, Space};
+
+fn time(machine: &str, model: &str, framework: &str, layout: &Layout) -> StepTime {
+    let catalogue = Catalogue::embedded();
+    let machine = oneliner::parse(machine, catalogue).expect("a machine");
+    let site = Site::new(&machine, catalogue).expect("a site");
+    let (model, framework) =
+        (catalogue.model(model).expect("a model"), catalogue.framework(framework).expect("a framework"));
+    let pricer = Pricer::new(&site, layout.gpus, model, Precision::Half, framework).expect("prices");
+    pricer.step(layout).expect("a time")
+}
+
+#[test]
+fn gpt3_on_64_a100() {
+    let layout = Layout {
+        tensor: 8,
+        pipeline: 8,
+        virtual_stages: 3,
+        recompute: Recompute::Full,
+        ..Layout::new(64, 64, 2048)
+    };
+    let full = time("8 x dgx-a100 @ rail-optimized(leaf 40x200G)", "gpt-3-175b", "megatron-2021", &layout);
+    let layout = Layout { recompute: Recompute::Selective, sequence_parallel: true, ..layout };
+    let selective =
+        time("8 x dgx-a100 @ rail-optimized(leaf 40x200G)", "gpt-3-175b", "megatron-2021", &layout);
+    println!("{full:#?}\n{selective:#?}");
+    assert!((15.0..20.0).contains(&full.seconds), "{}", full.seconds);
+    assert!((11.0..16.0).contains(&selective.seconds), "{}", selective.seconds);
+}
+
+/// Twenty spaces of other models, sizes and batches: giving layouts up early loses none of the best.
+#[test]
+fn pruning_loses_nothing() {
+    let catalogue = Catalogue::embedded();
+    let models = ["llama-3.1-8b", "gpt-3-13b", "mixtral-8x7b", "qwen2.5-14b", "gpt-3-6.7b"];
+    let mut cases = 0;
+    for (number, model) in models.iter().cycle().take(20).enumerate() {
+        let hosts = [1_u32, 2, 3, 4][number % 4];
+        let batch = 24 << (number % 3);
+        let machine =
+            oneliner::parse(&format!("{hosts} x dgx-a100 @ rail-optimized(leaf 40x200G)"), catalogue);
+        let site = Site::new(&machine.expect("a machine"), catalogue).expect("a site");
+        let (model, framework) =
+            (catalogue.model(model).expect("a model"), catalogue.framework("nemo").expect("it"));
+        let space = Space::new(model, framework, site.gpus, (batch, 4096), site.domain_of(site.gpus));
+        let pricer = Pricer::new(&site, site.gpus, model, Precision::Half, framework).expect("prices");
+        let all = Search { keep: 5, prune: false }.run(&pricer, &space, |_| {}).expect("all");
+        let some = Search { keep: 5, prune: true }.run(&pricer, &space, |_| {}).expect("some");
+        assert_eq!(all.best, some.best, "{} on {hosts}", model.name);
+        assert!(some.priced_count <= all.priced_count);
+        cases += u32::from(!all.best.is_empty());
+    }
+    assert!(cases >= 10, "only {cases} spaces had layouts that fit");
+}
