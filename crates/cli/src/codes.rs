@@ -16,6 +16,21 @@ pub const FILE_UNREADABLE: Code = Code {
         folder, `-` for standard input, a machine in one line, or the name of a system.",
 };
 
+/// A step of training that has no price.
+pub const NO_STEP: Code = Code {
+    name: "no-step",
+    explanation: "A step of training cannot be priced: the model, the program or the layout is not known or cannot be, or the \
+        machine is too small for it. The message says which, and the hint what to change.",
+};
+
+/// A layout whose GPUs would keep more than their memory.
+pub const DOES_NOT_FIT: Code = Code {
+    name: "does-not-fit",
+    explanation: "One GPU of the layout would keep more than its memory holds: weights, gradients, the optimizer's state, and \
+        activations until their backward pass. The message says by how much and what takes most. Sharing more \
+        (`--zero 3`, `--tp`, `--pp`), computing activations again (`--recompute full`) or smaller micro-batches need less.",
+};
+
 /// A source larger than any topology.
 pub const FILE_TOO_LARGE: Code = Code {
     name: "file-too-large",
@@ -200,6 +215,8 @@ pub const CODES: &[Code] = &[
     SETTING_WITHOUT_EFFECT,
     UNPLAYABLE,
     FILE_TOO_LARGE,
+    NO_STEP,
+    DOES_NOT_FIT,
     ARCHIVE_DAMAGED,
     ARCHIVE_TOO_LARGE,
     OUTPUT_IS_TERMINAL,

@@ -31,6 +31,7 @@ mod simulate;
 mod style;
 mod subsets;
 mod table;
+mod train;
 mod validate;
 
 use std::process::ExitCode;

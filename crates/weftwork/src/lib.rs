@@ -79,6 +79,7 @@ pub use weft_reliability as reliability;
 pub use weft_runtime as runtime;
 pub use weft_simulator as simulator;
 pub use weft_topology as topology;
+pub use weft_workload as workload;
 
 pub use weft_collective::Rank;
 pub use weft_runtime::Reduction::{self, Average, Max, Min, Product, Sum};

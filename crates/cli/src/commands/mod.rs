@@ -16,6 +16,7 @@ mod predict;
 mod questions;
 mod show;
 mod simulate;
+mod train;
 mod validate;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -42,6 +43,7 @@ enum Command {
     Calibrate(calibrate::Args),
     Plan(plan::Args),
     Simulate(simulate::Args),
+    Train(train::Args),
     Bench(bench::Args),
     Validate(validate::Args),
     Check(check::Args),
@@ -91,6 +93,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Calibrate(args)) => calibrate::run(&args, catalogue()),
         Some(Command::Plan(args)) => plan::run(&args, catalogue()),
         Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),
+        Some(Command::Train(args)) => train::run(&args, catalogue()),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Check(args)) => check::run(&args, catalogue()),

@@ -3,10 +3,12 @@ use std::str::FromStr;
 
 use weft_base::{Bytes, Diagnostic};
 use weft_catalogue::Catalogue;
-use weft_formats::Evidence;
+use weft_formats::{Evidence, Source};
 use weft_predictor::calibrate::Calibration;
+use weft_predictor::train::{Tables, TrainReport};
 use weft_predictor::validate::{
-    Expect, Kind, LeftOut, Measurement, read_rows, read_runs, rivals, score, score_calibrated, score_runs,
+    Expect, Kind, LeftOut, Measurement, Report, read_rows, read_runs, rivals, score, score_calibrated,
+    score_runs,
 };
 
 use super::Answer;
@@ -17,7 +19,8 @@ use crate::{calibration, input, json, report};
 
 /// How good is the model: published measurements against predictions
 ///
-/// Reads every `coll_*.csv` of a folder and scores all its rows of NCCL and RCCL. Every group (system,
+/// Reads every `coll_*.csv` of a folder and scores all its rows of NCCL and RCCL, and the steps of training of every
+/// `train_*.csv`, of which every file weighs the same. Every group (system,
 /// collective, section of the source) weighs the same, and a row that cannot be predicted is infinitely wrong.
 ///
 /// With `--machines` the folder holds outputs of benchmarks instead, and the table says which machine each of them is
@@ -68,14 +71,18 @@ enum KindName {
     Between,
     /// 64 KiB and below.
     Latency,
+    /// Steps of training.
+    Training,
 }
 
 impl KindName {
-    fn kind(self) -> Kind {
+    /// The kind of collectives; `None` for steps of training.
+    fn kind(self) -> Option<Kind> {
         match self {
-            Self::Bandwidth => Kind::Bandwidth,
-            Self::Between => Kind::Between,
-            Self::Latency => Kind::Latency,
+            Self::Bandwidth => Some(Kind::Bandwidth),
+            Self::Between => Some(Kind::Between),
+            Self::Latency => Some(Kind::Latency),
+            Self::Training => None,
         }
     }
 }
@@ -88,65 +95,100 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     }
 }
 
-fn published(args: &Args, known: Option<&Calibration>, catalogue: &Catalogue) -> Result<Answer, Failure> {
-    let (mut files, mut diagnostics) = (Vec::new(), Vec::new());
-    let mut left_out: Vec<(String, LeftOut)> = Vec::new();
-    let mut texts = Vec::new();
-    for path in input::folder_files(&args.folder)? {
-        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        if !name.starts_with("coll_") || path.extension().is_none_or(|extension| extension != "csv") {
-            continue;
+/// The tables of a folder.
+#[derive(Default)]
+struct Folder {
+    /// Rows of collectives by file.
+    collectives: Vec<(String, Vec<Measurement>)>,
+    left_out: Vec<(String, LeftOut)>,
+    /// Texts of tables of training steps, by file.
+    steps: Vec<(String, String)>,
+    texts: Vec<Source>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Folder {
+    fn read(args: &Args) -> Result<Self, Failure> {
+        let mut folder = Self::default();
+        for path in input::folder_files(&args.folder)? {
+            let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let csv = path.extension().is_some_and(|extension| extension == "csv");
+            if csv && name.starts_with("train_") && args.asks_training() {
+                folder.steps.push((name, input::file(&path, true)?.source.text));
+            } else if csv && name.starts_with("coll_") {
+                folder.collectives(name, input::file(&path, true)?, args);
+            }
         }
-        let given = input::file(&path, true)?;
-        diagnostics.extend(given.diagnostics);
+        if folder.collectives.is_empty() && folder.steps.is_empty() {
+            let message = format!("{} holds no coll_*.csv and no train_*.csv", args.folder.display());
+            let why =
+                Diagnostic::error(FILE_UNUSED, message).hint("name the folder of the published measurements");
+            let what = format!("validate against {}", args.folder.display());
+            return Err(Failure::new(Exit::BadInput, what, why));
+        }
+        Ok(folder)
+    }
+
+    fn collectives(&mut self, name: String, given: input::Given, args: &Args) {
+        self.diagnostics.extend(given.diagnostics);
         let (read, found) = read_rows(&given.source.name, &given.source.text);
-        diagnostics.extend(found);
-        left_out.extend(read.left_out.into_iter().map(|rows| (name.clone(), rows)));
-        let rows: Vec<Measurement> = read.rows.into_iter().filter(|row| args.asks_size(row.size)).collect();
-        files.push((name, rows));
-        texts.push(given.source);
+        self.diagnostics.extend(found);
+        self.left_out.extend(read.left_out.into_iter().map(|rows| (name.clone(), rows)));
+        let rows = read.rows.into_iter().filter(|row| args.asks_size(row.size)).collect();
+        self.collectives.push((name, rows));
+        self.texts.push(given.source);
     }
-    if files.is_empty() {
-        let message = format!("{} holds no coll_*.csv", args.folder.display());
-        let why =
-            Diagnostic::error(FILE_UNUSED, message).hint("name the folder of the published measurements");
-        return Err(Failure::new(Exit::BadInput, format!("validate against {}", args.folder.display()), why));
+
+    /// Steps of training, priced; `None` without any.
+    fn training(&mut self, catalogue: &Catalogue) -> Option<TrainReport> {
+        if self.steps.is_empty() {
+            return None;
+        }
+        let tables = Tables::of(&self.steps, catalogue);
+        self.diagnostics.extend(tables.diagnostics.iter().cloned());
+        Some(tables.score(catalogue))
     }
+}
+
+fn published(args: &Args, known: Option<&Calibration>, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    let mut folder = Folder::read(args)?;
+    let training = folder.training(catalogue);
     let others = rivals(catalogue).unwrap_or_default();
+    let command = "weft validate ../shared/measured";
     let asked = Asked {
         rivals: &others,
-        command: if args.calibrated {
-            "weft validate ../shared/measured --calibrated"
-        } else {
-            "weft validate ../shared/measured"
-        },
+        command: &format!("{command}{}", if args.calibrated { " --calibrated" } else { "" }),
         what: "all of NCCL and RCCL",
         min_size: args.min_size,
-        kind: args.kind.map(KindName::kind),
-        left_out: &left_out,
+        kind: args.kind.and_then(KindName::kind),
+        left_out: &folder.left_out,
     };
+    let talk = || report::findings(&folder.diagnostics, &folder.texts);
     if args.calibrated {
-        let scores = score_calibrated(&files, catalogue);
+        let scores = score_calibrated(&folder.collectives, catalogue);
         return Ok(match args.format {
             Format::Json => Answer::plain(json::text(&json::validate::calibrated(&scores))),
             Format::Csv => Answer::plain(validate::csv_calibrated(&scores)),
             Format::Markdown => Answer::plain(validate::calibrated_markdown(&scores, &asked)),
-            Format::Text => Answer {
-                text: validate::calibrated_text(&scores, &asked),
-                talk: report::findings(&diagnostics, &texts),
-                plain: false,
-                ..Answer::default()
-            },
+            Format::Text => {
+                Answer { text: validate::calibrated_text(&scores, &asked), talk: talk(), ..Answer::default() }
+            }
         });
     }
-    let scores = score(&files, known, catalogue);
+    let only_training = args.kind == Some(KindName::Training);
+    let scores = if only_training { Report::default() } else { score(&folder.collectives, known, catalogue) };
+    let both = |of_collectives: fn(&Report, &Asked<'_>) -> String,
+                of_training: fn(&TrainReport) -> String| {
+        let collectives = (!only_training).then(|| of_collectives(&scores, &asked));
+        let parts = collectives.into_iter().chain(training.as_ref().map(of_training));
+        parts.collect::<Vec<_>>().join("\n")
+    };
     Ok(match args.format {
-        Format::Json => Answer::plain(json::text(&json::validate::document(&scores))),
+        Format::Json => Answer::plain(json::text(&json::validate::document(&scores, training.as_ref()))),
         Format::Csv => Answer::plain(validate::csv(&scores)),
-        Format::Markdown => Answer::plain(validate::markdown(&scores, &asked)),
+        Format::Markdown => Answer::plain(both(validate::markdown, validate::training_markdown)),
         Format::Text => {
-            let talk = report::findings(&diagnostics, &texts);
-            Answer { text: validate::text(&scores, &asked), talk, plain: false, ..Answer::default() }
+            Answer { text: both(validate::text, validate::training_text), talk: talk(), ..Answer::default() }
         }
     })
 }
@@ -184,11 +226,11 @@ fn corpus(
         command: "weft validate ../shared/corpus --machines crates/predictor/tests/data/corpus_machines.csv",
         what: "sound runs",
         min_size: args.min_size,
-        kind: args.kind.map(KindName::kind),
+        kind: args.kind.and_then(KindName::kind),
         left_out: &left_out,
     };
     Ok(match args.format {
-        Format::Json => Answer::plain(json::text(&json::validate::document(&scores.sound))),
+        Format::Json => Answer::plain(json::text(&json::validate::document(&scores.sound, None))),
         Format::Csv => Answer::plain(validate::csv(&scores.sound) + &validate::csv_rows(&scores.open)),
         Format::Markdown => Answer::plain(validate::corpus_markdown(&scores, &asked)),
         Format::Text => {
@@ -199,9 +241,17 @@ fn corpus(
 }
 
 impl Args {
+    /// Steps of training are asked for with all else, or alone; no calibration of collectives and no size is theirs.
+    fn asks_training(&self) -> bool {
+        match self.kind {
+            Some(kind) => kind == KindName::Training,
+            None => !self.calibrated && self.calibration.is_none() && self.min_size.is_none(),
+        }
+    }
+
     /// A row without a size is a peak, and counts whatever the least size is.
     fn asks_size(&self, size: Option<Bytes>) -> bool {
         let large = size.is_none_or(|size| self.min_size.is_none_or(|least| size >= least));
-        large && self.kind.is_none_or(|kind| kind.kind() == Kind::of(size))
+        large && self.kind.is_none_or(|kind| kind.kind() == Some(Kind::of(size)))
     }
 }

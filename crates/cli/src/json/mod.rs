@@ -14,7 +14,9 @@ pub mod show;
 pub mod simulate;
 pub mod subsets;
 mod ties;
+pub mod train;
 pub mod validate;
+pub mod validate_training;
 
 use serde::Serialize;
 

@@ -1,7 +1,10 @@
 //! `weft/validate/1`.
 
 use serde::Serialize;
+use weft_predictor::train::TrainReport;
 use weft_predictor::validate::{CalibratedReport, GroupScore, KindScore, Report, Skipped};
+
+use super::validate_training::{self, TrainingJson};
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/validate/1";
@@ -12,6 +15,8 @@ pub struct ValidateJson {
     schema: &'static str,
     groups: Vec<GroupJson>,
     kinds: Vec<KindJson>,
+    /// Steps of training, where the folder holds any and all kinds or these were asked for.
+    training: Option<TrainingJson>,
 }
 
 #[derive(Debug, Serialize)]
@@ -54,11 +59,12 @@ struct KindJson {
 }
 
 /// The document of a comparison.
-pub fn document(report: &Report) -> ValidateJson {
+pub fn document(report: &Report, training: Option<&TrainReport>) -> ValidateJson {
     ValidateJson {
         schema: SCHEMA,
         groups: report.groups.iter().map(group).collect(),
         kinds: report.kinds.iter().map(kind).collect(),
+        training: training.map(validate_training::part),
     }
 }
 
@@ -68,6 +74,7 @@ pub fn calibrated(report: &CalibratedReport) -> ValidateJson {
         schema: SCHEMA,
         groups: report.thirds.iter().flat_map(|third| third.report.groups.iter().map(group)).collect(),
         kinds: report.worst.all.iter().map(kind).collect(),
+        training: None,
     }
 }
 

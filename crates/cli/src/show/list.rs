@@ -29,9 +29,13 @@ pub enum List {
     Algorithms,
     /// Models of networks.
     Networks,
+    /// Models that are trained.
+    Models,
+    /// Programs that train them.
+    Frameworks,
 }
 
-const KINDS: [List; 9] = [
+const KINDS: [List; 11] = [
     List::Systems,
     List::Gpus,
     List::Nics,
@@ -41,6 +45,8 @@ const KINDS: [List; 9] = [
     List::Formats,
     List::Algorithms,
     List::Networks,
+    List::Models,
+    List::Frameworks,
 ];
 
 /// The names of one kind, or of all.
@@ -64,6 +70,13 @@ fn one(kind: List, catalogue: &Catalogue) -> String {
         List::Networks => {
             ("Networks", NETWORK_MODELS.iter().map(|model| same(model.name(), model.title())).collect())
         }
+        List::Models => {
+            ("Models", catalogue.models.iter().map(|model| same(&model.name, &model.title)).collect())
+        }
+        List::Frameworks => (
+            "Frameworks",
+            catalogue.frameworks.iter().map(|program| same(&program.name, &program.title)).collect(),
+        ),
         List::Gpus => ("GPUs", catalogue.gpus.iter().map(|gpu| same(&gpu.name, &gpu.title)).collect()),
         List::Nics => ("NICs", catalogue.nics.iter().map(|nic| same(&nic.name, &nic.title)).collect()),
         List::Cpus => ("CPUs", catalogue.cpus.iter().map(|cpu| same(&cpu.name, &cpu.title)).collect()),

@@ -7,6 +7,7 @@ mod markdown;
 mod measures;
 mod rivals;
 mod text;
+mod training;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub use corpus::{corpus_markdown, corpus_text};
 pub use csv::{csv, csv_calibrated, csv_rows};
 pub use markdown::markdown;
 pub use text::text;
+pub use training::{training_markdown, training_text};
 
 /// What was asked for, for the heading.
 #[derive(Debug, Clone, Copy)]
