@@ -4,7 +4,7 @@ use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Question, command, example.
-const QUESTIONS: [(&str, &str); 11] = [
+const QUESTIONS: [(&str, &str); 12] = [
     ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
     ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
     (
