@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = Site::new(&machine, catalogue)?;
     let (model, framework) = (catalogue.model("gpt-3-175b")?, catalogue.framework("megatron-2021")?);
     let space = Space::new(model, framework, gpus, (batch, 2048), site.domain_gpus);
-    for prune in [false, true] {
+    for (what, prune) in [("cold, all priced", false), ("warm, all priced", false), ("warm, pruned", true)] {
         let pricer = Pricer::new(&site, gpus, model, Precision::Half, framework)?;
         let begin = Instant::now();
         let found = Search { keep: 10, prune }.run(&pricer, &space, |_| {})?;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (all, fitting, priced) = (found.layout_count, found.fitting_count, found.priced_count);
         let rate = fitting as f64 / seconds;
         println!(
-            "prune {prune}: {all} layouts, {fitting} fit, {priced} priced, {seconds:.2} s, {rate:.0} fitting layouts/s"
+            "{what}: {all} layouts, {fitting} fit, {priced} priced, {seconds:.2} s, {rate:.0} fitting layouts/s"
         );
         for best in found.best.iter().take(3) {
             println!("  {:.3} s {:?}", best.time.seconds, best.layout);
