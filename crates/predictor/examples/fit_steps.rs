@@ -2,6 +2,7 @@
 //! `cargo run --release -p weft-predictor --example fit_steps FOLDER [ROUNDS] [TABLE/ROW=VALUE]…`. With `ROWS=1` in the
 //! environment every row is printed.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a tool of those who fit the model")]
+#![expect(clippy::cast_precision_loss, reason = "counts of rows")]
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -65,7 +66,7 @@ fn rows(folder: &str, catalogue: &Catalogue) -> Result<Vec<Published>, Box<dyn E
     let mut all = Vec::new();
     for path in paths {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        if name.starts_with("train_") && name.ends_with(".csv") {
+        if name.starts_with("train_") && path.extension().is_some_and(|extension| extension == "csv") {
             let (rows, _, _) = read(&name, &std::fs::read_to_string(&path)?, catalogue);
             all.extend(rows);
         }
@@ -110,7 +111,9 @@ fn improve(rows: &[Published], sites: &Sites<'_>, constants: &mut Catalogue, mut
                 if let Some(value) =
                     tried.libraries[at].tables.get_mut(&table).and_then(|table| table.rows.get_mut(&row))
                 {
-                    value.iter_mut().for_each(|value| *value *= factor);
+                    for value in value.iter_mut() {
+                        *value *= factor;
+                    }
                 }
                 let now = loss(rows, sites, &tried);
                 if now >= best - 1e-6 {
@@ -152,13 +155,13 @@ fn report(rows: &[Published], sites: &Sites<'_>, constants: &Catalogue) {
         errors.sort_by(f64::total_cmp);
         let mut sorted = ratios.clone();
         sorted.sort_by(f64::total_cmp);
-        let at = |share: f64, list: &[f64]| list[((list.len() - 1) as f64 * share).round() as usize];
+        let at = |tenths: usize, list: &[f64]| list[(list.len() - 1) * tenths / 10];
         println!(
             "{kind:?} {file}: {} rows, median {:.1} %, p90 {:.1} %, median ratio {:.3}",
             ratios.len(),
-            100.0 * at(0.5, &errors),
-            100.0 * at(0.9, &errors),
-            at(0.5, &sorted)
+            100.0 * at(5, &errors),
+            100.0 * at(9, &errors),
+            at(5, &sorted)
         );
     }
 }

@@ -1,5 +1,6 @@
 //! How fast layouts are priced: `cargo run --release -p weft-predictor --example layouts [GPUS] [BATCH]`.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark")]
+#![expect(clippy::cast_precision_loss, reason = "a count of layouts")]
 
 use std::time::Instant;
 
