@@ -5,6 +5,7 @@ mod bootstrap;
 mod failover;
 mod gdr;
 mod gdr_causes;
+mod groups;
 mod health;
 mod lookup;
 mod nics;

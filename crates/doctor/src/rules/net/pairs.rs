@@ -35,7 +35,7 @@ pub struct Verdict {
 }
 
 /// Below this share of what is usual a pair is slow.
-const SLOW: f64 = 0.8;
+pub(super) const SLOW: f64 = 0.8;
 
 /// All pairs of hosts in the input.
 pub fn pairs(chart: &Chart<'_>) -> Vec<Pair> {

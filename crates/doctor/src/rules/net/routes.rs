@@ -3,8 +3,9 @@
 use weft_base::{Place, Rate};
 use weft_topology::{Subnet, SubnetNodeKind};
 
+use super::groups::{self, Boundary};
 use super::lookup::best_rate;
-use super::pairs::{self, Verdict};
+use super::pairs::{self, Pair, Verdict};
 use crate::cause::{Cause, Effect, Nature};
 use crate::chart::{Chart, Run, at};
 use crate::finding::{Confidence, Finding};
@@ -51,23 +52,47 @@ pub const OVERSUBSCRIBED_LEAF: Cause = Cause {
         place jobs by leaf (Slurm's topology plugin), keep rings on their rail, or add uplinks. Known from NVIDIA/nccl#319.",
 };
 
+/// One switch.
+pub const SLOW_SWITCH: Cause = Cause {
+    code: "D067",
+    word: "slow-switch",
+    title: "all hosts below one switch are slow, with each other too",
+    nature: Nature::Fault,
+    effect: Effect::Bandwidth,
+    explanation: "Pairs of hosts below one leaf are slow with each other and with all others, and pairs that do not touch it are \
+        fast: what they share is the switch. A switch whose ports run at a lower speed, that is out of buffers, or whose firmware \
+        or settings (MTU, PFC, adaptive routing, a virtual lane) differ from the others' does that; hosts of one delivery that \
+        are all below it do too, so look at one of them first. Compare the switch's port counters, temperature, firmware and \
+        settings with a good one's.",
+};
+
 /// The rule.
 #[derive(Debug)]
 pub struct Routes;
 
 impl Rule for Routes {
     fn causes(&self) -> &'static [&'static Cause] {
-        &[&ECMP_COLLISION, &SLOW_NODE, &OVERSUBSCRIBED_LEAF]
+        &[&ECMP_COLLISION, &SLOW_NODE, &OVERSUBSCRIBED_LEAF, &SLOW_SWITCH]
     }
 
     fn check(&self, chart: &Chart<'_>) -> Vec<Finding> {
         let mut found = Vec::new();
-        let verdict = pairs::judge(&pairs::pairs(chart));
-        if let Some(verdict) = &verdict {
-            found.extend(slow_host(verdict));
-            found.extend(slow_routes(verdict));
+        let all = pairs::pairs(chart);
+        let verdict = pairs::judge(&all);
+        if let Some(switch) = groups::slow_switch(chart, &all) {
+            return vec![slow_switch(switch, &all)];
         }
         let thin = thinnest(chart);
+        if let Some(verdict) = &verdict {
+            found.extend(slow_host(verdict));
+            match groups::boundary(chart, &all, verdict) {
+                Some(boundary) => {
+                    found.push(between(&boundary, verdict, thin.as_ref()));
+                    return found;
+                }
+                None => found.extend(slow_routes(verdict)),
+            }
+        }
         let across = across(chart);
         if let Some((name, down, up, place)) = &thin {
             found.push(oversubscribed(name, *down, *up, place.clone(), across.as_ref()));
@@ -101,6 +126,50 @@ fn slow_host(verdict: &Verdict) -> Option<Finding> {
         ))
         .check("the same pairs reach what the others do")
         .settle("pairs of that host with several others, and the benchmark inside it"))
+}
+
+/// All pairs with hosts below a switch.
+fn slow_switch((name, best, least): (String, Rate, Rate), all: &[Pair]) -> Finding {
+    let what = format!("all hosts below {name} are slow, with each other too, and all others are fast");
+    let slowest = all.iter().map(|pair| pair.rate).min().unwrap_or(best);
+    let mut found = Finding::new(&SLOW_SWITCH, Confidence::Likely, what);
+    for pair in all.iter().filter(|pair| pair.rate <= best).take(3) {
+        found = found.at(pair.place.clone(), format!("{} and {}: {}", pair.ends.0, pair.ends.1, pair.rate));
+    }
+    found = found.without(format!("pairs that do not touch it reach {least} or more"));
+    with_rates(found, least, slowest)
+        .fix(format!(
+            "compare {name} with a good switch: port speeds and counters, firmware, MTU, PFC and routing settings, temperature; \
+             jobs elsewhere until then"
+        ))
+        .check("pairs below it reach what the others do")
+        .settle("one host of it on a port of another switch: fast there, it is the switch")
+}
+
+/// Groups of hosts that are fast within and slow with each other: what joins them.
+fn between(boundary: &Boundary, verdict: &Verdict, thin: Option<&(String, Rate, Rate, Place)>) -> Finding {
+    let names: Vec<String> = match &boundary.switches {
+        Some(switches) => switches.clone(),
+        None => boundary.groups.iter().map(|group| format!("the group of {}", group[0])).collect(),
+    };
+    let what = format!(
+        "each of {} pairs across {} is slow, and pairs within are fast: what joins them, not single routes",
+        verdict.slow_routes.len(),
+        listed_to(&names, 4)
+    );
+    let confidence = if thin.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let mut found = Finding::new(&OVERSUBSCRIBED_LEAF, confidence, what);
+    for pair in verdict.slow_routes.iter().take(3) {
+        found = found.at(pair.place.clone(), format!("{} and {}: {}", pair.ends.0, pair.ends.1, pair.rate));
+    }
+    if let Some((name, down, up, place)) = thin {
+        found = found.at(place.clone(), format!("{name}: uplinks {up}, downlinks {down} in each direction"));
+    }
+    let slowest = verdict.slow_routes.iter().map(|pair| pair.rate).min().unwrap_or(verdict.usual);
+    with_rates(found, verdict.usual, slowest)
+        .fix("more uplinks, or those that are down or slow back (iblinkinfo); jobs below one leaf until then (Slurm: topology/tree with --switches=1)")
+        .check("pairs across reach what pairs within do")
+        .settle("one pair across alone: slow alone, a cable or port between the switches; fast alone, too few uplinks")
 }
 
 fn slow_routes(verdict: &Verdict) -> Option<Finding> {
