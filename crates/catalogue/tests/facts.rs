@@ -8,7 +8,7 @@ use weft_base::{Loss, Rate, simplify};
 use weft_catalogue::{Attachment, Catalogue, Grade, LinkFamily, LinkKind, Machine, SwitchKind};
 
 /// The kinds of entries, without the sources.
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 17] = [
     "links",
     "gpus",
     "nics",
@@ -21,6 +21,8 @@ const KINDS: [&str; 15] = [
     "transceivers",
     "cables",
     "servers",
+    "models",
+    "frameworks",
     "prices",
     "failures",
     "restarts",

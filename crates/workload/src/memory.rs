@@ -20,8 +20,8 @@ pub struct Memory {
     pub optimizer_bytes: f64,
     /// Activations of all micro-batches that are under way.
     pub activations_bytes: f64,
-    /// Logits and what else is there once.
-    pub logits_bytes: f64,
+    /// Logits, and layers whose shared weights are gathered.
+    pub buffer_bytes: f64,
 }
 
 impl Memory {
@@ -46,7 +46,7 @@ impl Memory {
             gradients_bytes: count(Sharding::Gradients, gradient),
             optimizer_bytes: count(Sharding::Optimizer, STATE_BYTES),
             activations_bytes: activations(training),
-            logits_bytes: logits(training),
+            buffer_bytes: logits(training) + gathered(training),
         }
     }
 
@@ -56,7 +56,7 @@ impl Memory {
             + self.gradients_bytes
             + self.optimizer_bytes
             + self.activations_bytes
-            + self.logits_bytes
+            + self.buffer_bytes
     }
 }
 
@@ -134,4 +134,15 @@ fn logits(training: &Training<'_>) -> f64 {
         return 0.0;
     }
     8.0 * layout.tokens() * width
+}
+
+/// The weights of a layer that is computed and of the one that is gathered next, where weights are shared.
+fn gathered(training: &Training<'_>) -> f64 {
+    let layout = &training.layout;
+    if layout.sharding != Sharding::Weights || layout.shards() == 1 {
+        return 0.0;
+    }
+    let held = weights(training);
+    let layers = f64::from(training.model.layers) / f64::from(layout.pipeline);
+    2.0 * training.precision.activation_bytes() * (held.shared_count + held.expert_count) / layers
 }

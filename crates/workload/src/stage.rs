@@ -63,7 +63,7 @@ impl Step {
             idle_count: idle_count(training),
             hop_count: f64::from(layout.virtual_stages),
             exchange: Exchange::of(training),
-            optimizer_bytes: OPTIMIZER_BYTES * weights(training).total() / f64::from(layout.shards()),
+            optimizer_bytes: optimizer_bytes(training),
             micro_batch_count: f64::from(layout.micro_batches()),
         }
     }
@@ -171,21 +171,28 @@ impl Exchange {
 
     /// Weights are gathered for each pass of each micro-batch, and gradients scattered.
     fn sharded_weights(&mut self, training: &Training<'_>) {
+        let (layout, held) = (&training.layout, weights(training));
+        let all = Reach { gpus: layout.data() * layout.context, stride: layout.tensor };
+        self.gathers(training, held.shared_count + held.embedding_count, all);
+        self.gathers(training, held.expert_count, alike(training));
+    }
+
+    /// Gathers and scatters of weights that the GPUs of `reach` share, or some of them.
+    fn gathers(&mut self, training: &Training<'_>, count: f64, reach: Reach) {
         let layout = &training.layout;
-        let shards = layout.shards();
-        let reach = Reach { gpus: shards, stride: layout.tensor };
         let layers = f64::from(training.model.layers) / f64::from(layout.pipeline);
-        let held = weights(training);
-        let bytes = HALF_BYTES * (held.shared_count + held.embedding_count) / layers;
-        let gather = Transfer::once(Axis::Data, Collective::AllGather, reach, bytes).repeated(layers);
-        let gradient = gradient_bytes(training) * (held.shared_count + held.embedding_count) / layers;
-        let scatter = Transfer::once(Axis::Data, Collective::ReduceScatter, reach, gradient).repeated(layers);
+        let shards = layout.shards().min(reach.gpus);
+        let near = Reach { gpus: shards, ..reach };
+        let of = |collective, bytes: f64| {
+            Transfer::once(Axis::Data, collective, near, bytes / layers).repeated(layers)
+        };
+        let gather = of(Collective::AllGather, HALF_BYTES * count);
+        let scatter = of(Collective::ReduceScatter, gradient_bytes(training) * count);
         self.forward.push(gather);
         self.backward.extend([gather, scatter]);
-        let copies = layout.data() * layout.context / shards;
-        let apart = Reach { gpus: copies, stride: layout.tensor * shards };
-        let own = gradient_bytes(training) * held.total() / f64::from(shards);
-        self.step.push(Transfer::once(Axis::Data, Collective::AllReduce, apart, own));
+        let far = Reach { gpus: reach.gpus / shards.max(1), stride: reach.stride * shards };
+        let own = gradient_bytes(training) * count / f64::from(shards);
+        self.step.push(Transfer::once(Axis::Data, Collective::AllReduce, far, own));
     }
 
     /// Gradients are summed once a step; a sharded optimizer gathers the weights that it updated.
@@ -194,9 +201,7 @@ impl Exchange {
         let held = weights(training);
         let all = Reach { gpus: layout.data() * layout.context, stride: layout.tensor };
         self.sum(training, held.shared_count + held.embedding_count, all);
-        let experts = layout.expert * layout.expert_tensor;
-        let alike = Reach { gpus: layout.gpus / layout.pipeline / experts.max(1), stride: experts };
-        self.sum(training, held.expert_count, alike);
+        self.sum(training, held.expert_count, alike(training));
     }
 
     fn sum(&mut self, training: &Training<'_>, weights: f64, reach: Reach) {
@@ -214,6 +219,21 @@ impl Exchange {
         let far = Reach { gpus: reach.gpus / shards.max(1), stride: reach.stride * shards };
         self.step.push(once(Collective::AllReduce, far, gradients / f64::from(shards)));
     }
+}
+
+/// What the optimizer moves: of its share of the weights, which of experts fewer GPUs have.
+fn optimizer_bytes(training: &Training<'_>) -> f64 {
+    let (held, shards) = (weights(training), training.layout.shards());
+    let experts = f64::from(shards.min(alike(training).gpus).max(1));
+    OPTIMIZER_BYTES
+        * ((held.shared_count + held.embedding_count) / f64::from(shards) + held.expert_count / experts)
+}
+
+/// The GPUs that hold the same experts.
+fn alike(training: &Training<'_>) -> Reach {
+    let layout = &training.layout;
+    let experts = layout.expert * layout.expert_tensor;
+    Reach { gpus: layout.gpus / layout.pipeline / experts.max(1), stride: experts }
 }
 
 /// Bytes of a gradient that is summed.

@@ -34,13 +34,13 @@ pub struct Args {
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "PRECISION")]
     precision: PrecisionName,
     /// GPUs that train [default: all of the machine]
-    #[arg(long, value_name = "GPUS")]
+    #[arg(long, value_name = "GPUS", value_parser = count())]
     gpus: Option<u32>,
     /// Sequences of a step, over all GPUs
-    #[arg(long, value_name = "SEQUENCES")]
+    #[arg(long, value_name = "SEQUENCES", value_parser = count())]
     batch: u32,
     /// Tokens of a sequence
-    #[arg(long, value_name = "TOKENS", default_value_t = 4096)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = count())]
     sequence: u32,
     #[command(flatten)]
     layout: LayoutArgs,
@@ -58,26 +58,31 @@ pub struct Args {
     format: Format,
 }
 
+/// At least one.
+fn count() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
+}
+
 /// How the run is split; what is not given is 1, or none.
 #[derive(Debug, Clone, clap::Args)]
 struct LayoutArgs {
     /// GPUs that share each matrix (tensor parallelism)
-    #[arg(long, value_name = "GPUS")]
+    #[arg(long, value_name = "GPUS", value_parser = count())]
     tp: Option<u32>,
     /// Stages of the pipeline
-    #[arg(long, value_name = "STAGES")]
+    #[arg(long, value_name = "STAGES", value_parser = count())]
     pp: Option<u32>,
     /// Chunks of layers of each stage, interleaved
-    #[arg(long, value_name = "CHUNKS")]
+    #[arg(long, value_name = "CHUNKS", value_parser = count())]
     vp: Option<u32>,
     /// GPUs that share each sequence (context parallelism)
-    #[arg(long, value_name = "GPUS")]
+    #[arg(long, value_name = "GPUS", value_parser = count())]
     cp: Option<u32>,
     /// GPUs that share the experts of a layer
-    #[arg(long, value_name = "GPUS")]
+    #[arg(long, value_name = "GPUS", value_parser = count())]
     ep: Option<u32>,
     /// Sequences of a micro-batch
-    #[arg(long, value_name = "SEQUENCES")]
+    #[arg(long, value_name = "SEQUENCES", value_parser = count())]
     micro_batch: Option<u32>,
     /// Leave whole what sequence parallelism would split with tensor parallelism
     #[arg(long)]
@@ -86,7 +91,7 @@ struct LayoutArgs {
     #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=3))]
     zero: Option<u8>,
     /// GPUs over which that is shared, where not all (hybrid sharding)
-    #[arg(long, value_name = "GPUS")]
+    #[arg(long, value_name = "GPUS", value_parser = count())]
     shard_gpus: Option<u32>,
     /// What is computed again in the backward pass
     #[arg(long, value_enum, ignore_case = true, value_name = "WHAT")]

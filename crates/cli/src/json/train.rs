@@ -49,7 +49,7 @@ struct MemoryJson {
     gradients_bytes: f64,
     optimizer_bytes: f64,
     activations_bytes: f64,
-    logits_bytes: f64,
+    buffer_bytes: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,7 +117,7 @@ fn memory_json(memory: &Memory) -> MemoryJson {
         gradients_bytes: memory.gradients_bytes,
         optimizer_bytes: memory.optimizer_bytes,
         activations_bytes: memory.activations_bytes,
-        logits_bytes: memory.logits_bytes,
+        buffer_bytes: memory.buffer_bytes,
     }
 }
 

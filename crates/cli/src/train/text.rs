@@ -83,7 +83,7 @@ fn parts(memory: &Memory) -> [(&'static str, f64); 5] {
         ("gradients", memory.gradients_bytes),
         ("optimizer", memory.optimizer_bytes),
         ("activations", memory.activations_bytes),
-        ("logits", memory.logits_bytes),
+        ("buffers", memory.buffer_bytes),
     ]
 }
 

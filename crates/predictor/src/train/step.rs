@@ -363,10 +363,12 @@ impl<'a> Pricer<'a> {
             Axis::Context => framework.context_hidden.value.as_f64(),
             Axis::Expert | Axis::Pipeline | Axis::Data => 0.0,
         };
+        let kernels = forward_s + backward_s;
         let on = |axis: Axis| -> Result<f64, TrainError> {
-            let forward = self.transfers(&layer.forward, axis)?;
-            let backward = self.transfers(&layer.backward, axis)?;
-            Ok((1.0 - hidden(axis)) * (twice * forward + backward))
+            let all =
+                twice * self.transfers(&layer.forward, axis)? + self.transfers(&layer.backward, axis)?;
+            // What takes longer than the kernels cannot be hidden behind them.
+            Ok(((1.0 - hidden(axis)) * all).max(if hidden(axis) > 0.0 { all - kernels } else { all }))
         };
         let (tensor_s, context_s, expert_s) = (on(Axis::Tensor)?, on(Axis::Context)?, on(Axis::Expert)?);
         let flops = layer.flops();
