@@ -101,7 +101,7 @@ fn more_links_than_the_gpu_has() {
     2 | GPU0     X     NV18
       |                ^^^^
       |
-      = help: GPUs with 18 NVLinks are h100-sxm5-80gb, gh200-96gb, b200-sxm, h20
+      = help: GPUs with 18 NVLinks are h100-sxm5-80gb, h100-sxm5-96gb-hbm2e, gh200-96gb, b200-sxm
     [stderr ends]
     exit 3
     "#);
