@@ -40,6 +40,12 @@ pub(super) fn read_automodel(row: &Row, context: &Context<'_>) -> Read {
     }
     let mut split = split(row, &model)?;
     split.sharding = Sharding::Weights;
+    // DeepEP moves tokens between experts: where their group is not printed, it is that of the shards.
+    let shards = split.shard_gpus.unwrap_or(split.gpus);
+    let count = model.experts.map_or(1, |experts| experts.count);
+    if split.expert == 1 && row.lower("kernels").contains("deepep") && count.is_multiple_of(shards) {
+        split.expert = shards;
+    }
     layout_entry(row, model, split, "nemo-automodel", "")
 }
 
