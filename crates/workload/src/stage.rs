@@ -40,8 +40,6 @@ pub struct Exchange {
 /// A step of training, of one GPU of the slowest stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The first or middle stage, and the last one.
-    pub stages: Vec<Stage>,
     /// Micro-batches.
     pub micro_batch_count: f64,
     /// Micro-batches' times that the pipeline is idle for.
@@ -59,7 +57,6 @@ impl Step {
     pub fn of(training: &Training<'_>) -> Self {
         let layout = &training.layout;
         Self {
-            stages: stages(training),
             idle_count: idle_count(training),
             hop_count: f64::from(layout.virtual_stages),
             exchange: Exchange::of(training),

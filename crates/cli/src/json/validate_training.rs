@@ -1,7 +1,6 @@
 //! The part of `weft/validate/1` on steps of training.
 
 use serde::Serialize;
-use weft_predictor::train::published::StepKind;
 use weft_predictor::train::{FileScore, Kept, KindScore, Pair, Ratios, TrainReport};
 
 #[derive(Debug, Serialize)]
@@ -31,7 +30,7 @@ struct KindJson {
 struct FileJson {
     file: String,
     kind: &'static str,
-    trust: String,
+    trust: &'static str,
     rows: usize,
     scored: usize,
     median_error: Option<f64>,
@@ -96,16 +95,9 @@ pub fn part(report: &TrainReport) -> TrainingJson {
     }
 }
 
-fn word(kind: StepKind) -> &'static str {
-    match kind {
-        StepKind::Dense => "dense",
-        StepKind::Experts => "experts",
-    }
-}
-
 fn kind(score: &KindScore) -> KindJson {
     KindJson {
-        kind: word(score.kind),
+        kind: score.kind.name(),
         rows: score.rows,
         scored: score.scored,
         median_error: score.median_error,
@@ -118,8 +110,8 @@ fn kind(score: &KindScore) -> KindJson {
 fn file(score: &FileScore) -> FileJson {
     FileJson {
         file: score.file.clone(),
-        kind: word(score.kind),
-        trust: format!("{:?}", score.trust),
+        kind: score.kind.name(),
+        trust: score.trust.letter(),
         rows: score.rows,
         scored: score.scored,
         median_error: score.median_error,

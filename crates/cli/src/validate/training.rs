@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use weft_predictor::train::published::{StepKind, Trust};
+use weft_predictor::train::published::StepKind;
 use weft_predictor::train::{Kept, Pair, Ratios, TrainReport};
 
 use super::{optional, percent, ranges};
@@ -68,21 +68,10 @@ fn sentence(report: &TrainReport) -> String {
     let words = |kind_of: StepKind| {
         kind(kind_of).map_or_else(String::new, |score| {
             let (median, p90) = (optional(score.median_error), optional(score.p90_error));
-            format!("{} step time median error {median}, 90th percentile {p90}", word(kind_of))
+            format!("{} step time median error {median}, 90th percentile {p90}", kind_of.name())
         })
     };
     format!("{}; {}", words(StepKind::Dense), words(StepKind::Experts))
-}
-
-fn word(kind: StepKind) -> &'static str {
-    match kind {
-        StepKind::Dense => "dense",
-        StepKind::Experts => "experts",
-    }
-}
-
-fn trust(trust: Trust) -> String {
-    format!("{trust:?}")
 }
 
 fn sheets(report: &TrainReport) -> Vec<Sheet> {
@@ -100,7 +89,7 @@ fn sheets(report: &TrainReport) -> Vec<Sheet> {
 fn kinds(report: &TrainReport) -> Sheet {
     let row = |score: &weft_predictor::train::KindScore| {
         vec![
-            word(score.kind).to_owned(),
+            score.kind.name().to_owned(),
             score.rows.to_string(),
             score.scored.to_string(),
             optional(score.median_error),
@@ -129,8 +118,8 @@ fn files(report: &TrainReport) -> Sheet {
     let row = |score: &weft_predictor::train::FileScore| {
         vec![
             score.file.trim_end_matches(".csv").to_owned(),
-            word(score.kind).to_owned(),
-            trust(score.trust),
+            score.kind.name().to_owned(),
+            score.trust.letter().to_owned(),
             score.rows.to_string(),
             score.scored.to_string(),
             optional(score.median_error),

@@ -109,11 +109,7 @@ impl Case<'_> {
 }
 
 /// Scores `rows`, each with its predicted seconds or why there are none, and counts what was `left` of each file.
-pub fn score(
-    rows: &[(Published, Result<f64, String>)],
-    left: &[(String, u64, Left)],
-    catalogue: &Catalogue,
-) -> TrainReport {
+pub fn score(rows: &[Answered], left: &[(String, u64, Left)], catalogue: &Catalogue) -> TrainReport {
     let constants = constant::seconds(rows, catalogue);
     let mut cases: Vec<Case<'_>> = Vec::new();
     let mut report = TrainReport::default();

@@ -101,7 +101,7 @@ pub fn slow_switch(chart: &Chart<'_>, pairs: &[Pair]) -> Option<(String, Rate, R
 fn below_switches(chart: &Chart<'_>) -> BTreeMap<String, String> {
     let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
     for (subnet, _) in chart.subnets() {
-        for (host, switch) in cables(subnet) {
+        for (host, switch) in cabled(subnet) {
             let entry = known.entry(host).or_insert_with(|| Some(switch.clone()));
             if entry.as_ref().is_some_and(|other| *other != switch) {
                 *entry = None;
@@ -111,17 +111,17 @@ fn below_switches(chart: &Chart<'_>) -> BTreeMap<String, String> {
     known.into_iter().filter_map(|(host, switch)| Some((host, switch?))).collect()
 }
 
-fn cables(subnet: &Subnet) -> Vec<(String, String)> {
-    let ends = subnet.links.iter().flat_map(|link| [(&link.a, &link.b), (&link.b, &link.a)]);
-    let named = ends.filter(|(near, far)| {
-        subnet.node(near).kind != SubnetNodeKind::Switch && subnet.node(far).kind == SubnetNodeKind::Switch
-    });
-    named
-        .map(|(near, far)| {
-            // `node1 mlx5_0`, `node1 HCA-1`: the host's name stands first.
-            let host = subnet.node(near).name.split_whitespace().next().unwrap_or_default().to_owned();
-            (host, subnet.node(far).name.clone())
-        })
-        .filter(|(host, switch)| !host.is_empty() && !switch.is_empty())
-        .collect()
+/// Each host with the switches that its adapters are cabled to.
+fn cabled(subnet: &Subnet) -> Vec<(String, String)> {
+    let cables = subnet.cables();
+    let mut found = Vec::new();
+    for host in subnet.hosts() {
+        for link in host.adapters.iter().flat_map(|adapter| cables.of(*adapter)) {
+            let link = &subnet.links[*link as usize];
+            let far = [&link.a, &link.b].into_iter().map(|end| subnet.node(end));
+            let switch = far.filter(|node| node.kind == SubnetNodeKind::Switch && !node.name.is_empty());
+            found.extend(switch.map(|node| (host.name.clone(), node.name.clone())));
+        }
+    }
+    found
 }

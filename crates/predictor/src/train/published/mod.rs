@@ -43,6 +43,16 @@ pub enum StepKind {
     Experts,
 }
 
+impl StepKind {
+    /// The name used in text and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "dense",
+            Self::Experts => "experts",
+        }
+    }
+}
+
 /// A step that was measured, and all that a prediction of it needs.
 #[derive(Debug, Clone)]
 pub struct Published {

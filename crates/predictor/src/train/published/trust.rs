@@ -11,6 +11,17 @@ pub enum Trust {
     C,
 }
 
+impl Trust {
+    /// The letter used in text and JSON.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+        }
+    }
+}
+
 /// By what a file's name contains; those with experts of the same file where they differ.
 const TRUST: &[(&str, Trust, Trust)] = &[
     ("dgxc_benchmarking", Trust::A, Trust::A),

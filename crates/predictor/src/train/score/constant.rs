@@ -6,6 +6,7 @@ use weft_catalogue::Catalogue;
 use weft_topology::oneliner;
 use weft_workload::Precision;
 
+use super::Answered;
 use crate::train::published::{Published, StepKind, flops_per_token};
 
 /// What shares a rate: kind of model, GPU and precision.
@@ -15,7 +16,7 @@ type Class = (StepKind, String, Precision);
 /// error on them is least, every file weighing the same. Any share of the peak is such a rate, so that the peak itself
 /// does not matter.
 #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
-pub(super) fn seconds(rows: &[(Published, Result<f64, String>)], catalogue: &Catalogue) -> Vec<f64> {
+pub(super) fn seconds(rows: &[Answered], catalogue: &Catalogue) -> Vec<f64> {
     let works: Vec<(Class, f64)> = rows.iter().map(|(row, _)| (class(row, catalogue), work(row))).collect();
     let mut files: BTreeMap<(StepKind, &str), usize> = BTreeMap::new();
     for (row, _) in rows {

@@ -2,6 +2,7 @@
 
 use weft_workload::Layout;
 
+use super::Answered;
 use crate::train::published::Published;
 
 /// Share of a step that two runs of the same dense configuration differ by anyway.
@@ -42,7 +43,7 @@ impl Pair {
 }
 
 /// All pairs, file by file.
-pub(super) fn pairs(rows: &[(Published, Result<f64, String>)]) -> Vec<Pair> {
+pub(super) fn pairs(rows: &[Answered]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for near in rows {
         for far in rows.iter().filter(|far| far.0.file == near.0.file && is_same_run(&near.0, &far.0)) {

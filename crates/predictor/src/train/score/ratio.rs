@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_workload::Layout;
 
+use super::Answered;
 use crate::train::published::Published;
 use crate::validate::quantile;
 
@@ -44,8 +45,6 @@ impl Ratio<'_> {
     }
 }
 
-/// A row with its prediction.
-type Answered = (Published, Result<f64, String>);
 /// What rows of different numbers of GPUs share.
 type Key<'a> = (&'a str, &'a str, Layout, String);
 
