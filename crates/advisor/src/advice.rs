@@ -1,13 +1,47 @@
 //! Candidates with all that is known of them, which of them nobody beats, and what the others lose by.
 
-use weft_base::{FailureRate, Period};
+use weft_base::{Energy, FailureRate, Money, Period};
 use weft_catalogue::Catalogue;
 use weft_reliability::{Goodput, Job, Refusal, best_interval};
 
 use crate::bill::{Bill, Prices, bill};
 use crate::candidate::{Candidate, Constraints, Excluded, candidates};
 use crate::fabric::Layout;
+use crate::judge::judge;
 use crate::performance::{Performance, StepTime};
+
+const DAY_S: f64 = 86_400.0;
+
+/// Whether a candidate is beaten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Nobody is nowhere worse and somewhere better.
+    Front,
+    /// As far as it is known nobody beats it, but a price or its time is missing.
+    Open,
+    /// Somebody beats it, whatever is missing.
+    Beaten,
+}
+
+/// All tokens that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Run {
+    /// How many tokens.
+    pub token_count: f64,
+    /// Share of the time that is work, by the highest published rate of failures; nothing where that is not known, and
+    /// then times are without interruptions.
+    pub work_share: Option<f64>,
+    /// Days, expected.
+    pub days: f64,
+    /// Begin of the interval of the steps.
+    pub low_days: f64,
+    /// Its end.
+    pub high_days: f64,
+    /// At the power of the bill.
+    pub energy: Energy,
+    /// What that costs; nothing where electricity has no price in the currency of the bill.
+    pub energy_cost: Option<Money>,
+}
 
 /// A candidate, looked at.
 #[derive(Debug, Clone)]
@@ -20,14 +54,35 @@ pub struct Choice {
     pub step: Result<StepTime, String>,
     /// How much of the time is work: by the least and by the highest published rate of failures.
     pub goodput: Result<(Goodput, Goodput), Refusal>,
+    /// The whole run; nothing where no number of tokens is asked for, or the step is not known.
+    pub run: Option<Run>,
+    /// What a million tokens cost: price of the system and electricity over its life; nothing where that life is not
+    /// given, or a price is missing.
+    pub million_tokens_cost: Option<Money>,
+    /// Whether it is beaten.
+    pub standing: Standing,
     /// What it loses by; empty for those that nobody beats.
     pub loses: Vec<String>,
+    /// What is not known of it, with what to do about that.
+    pub lacks: Vec<String>,
 }
 
 impl Choice {
     /// Whether nothing of its bill is missing.
     pub fn is_priced(&self) -> bool {
         self.bill.unpriced.is_empty()
+    }
+
+    /// What it is compared by: seconds of the whole run where there is one, else of a step.
+    pub fn seconds(&self) -> Option<f64> {
+        let step = self.step.as_ref().ok().map(|step| step.seconds).filter(|seconds| *seconds > 0.0)?;
+        Some(self.run.map_or(step, |run| run.days * DAY_S))
+    }
+
+    /// What a step takes of energy, at the power of the bill.
+    pub fn step_energy(&self) -> Option<Energy> {
+        let step = self.step.as_ref().ok()?;
+        Some(self.bill.power.during(Period::from_hours(step.seconds / 3600.0)))
     }
 }
 
@@ -67,7 +122,17 @@ pub fn advise(
         }
         let step = performance.step(&candidate, catalogue);
         let goodput = goodput(&candidate, constraints.software, catalogue);
-        choices.push(Choice { candidate, bill, step, goodput, loses: Vec::new() });
+        choices.push(Choice {
+            candidate,
+            bill,
+            step,
+            goodput,
+            run: None,
+            million_tokens_cost: None,
+            standing: Standing::Open,
+            loses: Vec::new(),
+            lacks: Vec::new(),
+        });
     }
     judge(&mut choices);
     Advice { timed: performance.what(), choices, excluded }
@@ -113,79 +178,4 @@ fn goodput(
         Job { interval, ..job }.goodput()
     };
     Ok((of(0)?, of(1)?))
-}
-
-/// Who is beaten, by whom and in what.
-fn judge(choices: &mut [Choice]) {
-    let figures: Vec<Option<Figures>> = choices.iter().map(figures).collect();
-    for index in 0..choices.len() {
-        choices[index].loses = match &figures[index] {
-            None => unknown(&choices[index]),
-            Some(own) => {
-                let beats = |other: &usize| figures[*other].as_ref().is_some_and(|other| other.beats(own));
-                let best = (0..choices.len()).filter(beats).min_by(|a, b| {
-                    let time =
-                        |index: usize| figures[index].as_ref().map_or(f64::MAX, |figures| figures.seconds);
-                    time(*a).total_cmp(&time(*b))
-                });
-                best.map(|best| why(&choices[best], own, figures[best].as_ref())).into_iter().collect()
-            }
-        };
-    }
-    choices.sort_by(|a, b| {
-        let time = |choice: &Choice| choice.step.as_ref().map_or(f64::MAX, |step| step.seconds);
-        let key = |choice: &Choice| (!choice.loses.is_empty(), !choice.is_priced());
-        key(a).cmp(&key(b)).then(time(a).total_cmp(&time(b))).then(a.candidate.name.cmp(&b.candidate.name))
-    });
-}
-
-/// What candidates are compared by: less is better.
-struct Figures {
-    seconds: f64,
-    cost: f64,
-    watts: f64,
-}
-
-impl Figures {
-    fn beats(&self, other: &Self) -> bool {
-        let (own, others) = ([self.seconds, self.cost, self.watts], [other.seconds, other.cost, other.watts]);
-        let pairs = || own.iter().zip(&others);
-        pairs().all(|(own, other)| own <= other) && pairs().any(|(own, other)| own < other)
-    }
-}
-
-/// Nothing where time or price is not known: what is not known beats nobody and is beaten by nobody.
-fn figures(choice: &Choice) -> Option<Figures> {
-    let step = choice.step.as_ref().ok().filter(|step| step.seconds > 0.0)?;
-    choice.is_priced().then(|| Figures {
-        seconds: step.seconds,
-        cost: choice.bill.cost.as_units(),
-        watts: choice.bill.power.as_watts(),
-    })
-}
-
-fn unknown(choice: &Choice) -> Vec<String> {
-    let mut reasons = Vec::new();
-    if let Err(reason) = &choice.step {
-        reasons.push(format!("its time is not known: {reason}"));
-    }
-    if !choice.is_priced() {
-        reasons.push(format!("its price is not known: {} has none", choice.bill.unpriced.join(", ")));
-    }
-    reasons
-}
-
-fn why(best: &Choice, own: &Figures, other: Option<&Figures>) -> String {
-    let Some(other) = other else { return String::new() };
-    let word = |own: f64, other: f64, more: &str| {
-        (own > other * 1.0005).then(|| format!("{:.3} times as {more}", own / other))
-    };
-    let parts = [
-        word(own.seconds, other.seconds, "slow"),
-        word(own.cost, other.cost, "dear"),
-        word(own.watts, other.watts, "hungry"),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let parts = if parts.is_empty() { "nowhere better".to_owned() } else { parts.join(", ") };
-    format!("{parts} than `{}` and better in nothing", best.candidate.name)
 }

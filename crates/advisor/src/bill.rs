@@ -56,6 +56,17 @@ pub struct Line {
     pub note: Option<String>,
 }
 
+impl Line {
+    /// Whether its price is missing, rather than in that of another line.
+    pub fn lacks_price(&self) -> bool {
+        let is_elsewhere = self.note.as_ref().is_some_and(|note| note.starts_with(IN_ANOTHER));
+        self.price.is_none() && !is_elsewhere
+    }
+}
+
+/// How a note begins that says in which price another is.
+const IN_ANOTHER: &str = "in the price";
+
 /// A bill of materials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bill {
@@ -77,6 +88,20 @@ pub struct Bill {
     pub fabric: Option<Fabric>,
     /// Retimers in each host.
     pub retimers_per_host: u16,
+    /// How many of the lines, from the first, are hosts; the others join them.
+    host_lines: usize,
+}
+
+impl Bill {
+    /// What the lines that join the hosts cost; nothing where a price is missing.
+    pub fn network_cost(&self) -> Option<Money> {
+        let lines = &self.lines[self.host_lines.min(self.lines.len())..];
+        if lines.iter().any(Line::lacks_price) {
+            return None;
+        }
+        let prices = lines.iter().filter_map(|line| Some(line.price.as_ref()?.amount.times(line.count)));
+        prices.fold(Some(Money::zero(self.cost.currency())), |sum, price| sum?.checked_add(price))
+    }
 }
 
 /// The bill of a candidate.
@@ -87,6 +112,7 @@ pub fn bill(
     catalogue: &Catalogue,
 ) -> Result<Bill, NotCounted> {
     let mut lines = hosts(candidate, prices, catalogue);
+    let host_lines = lines.len();
     let retimers_per_host = retimers(&candidate.machine, catalogue);
     let fabric = match (&candidate.network, candidate.link(catalogue)) {
         (Some(network), Some(link)) => {
@@ -96,7 +122,7 @@ pub fn bill(
         }
         (_, None) | (None, _) => None,
     };
-    Ok(summed(lines, fabric, retimers_per_host, prices, catalogue))
+    Ok(Bill { host_lines, ..summed(lines, fabric, retimers_per_host, prices, catalogue) })
 }
 
 fn summed(
@@ -114,10 +140,10 @@ fn summed(
     let (mut unpriced, mut unpowered) = (Vec::new(), Vec::new());
     for line in &lines {
         let sum = line.price.as_ref().and_then(|price| cost.checked_add(price.amount.times(line.count)));
-        match (sum, &line.note) {
-            (Some(sum), _) => cost = sum,
-            (None, Some(note)) if note.starts_with("in the price") => {}
-            (None, _) => unpriced.push(line.what.clone()),
+        match sum {
+            Some(sum) => cost = sum,
+            None if line.price.is_none() && !line.lacks_price() => {}
+            None => unpriced.push(line.what.clone()),
         }
         match line.power {
             Some(each) => power = power + each * line.count,
@@ -139,6 +165,7 @@ fn summed(
         yearly_energy_cost,
         fabric,
         retimers_per_host,
+        host_lines: 0,
     }
 }
 

@@ -6,6 +6,7 @@ pub mod bill;
 pub mod candidate;
 pub mod claim;
 pub mod fabric;
+mod judge;
 pub mod performance;
 pub mod tables;
 pub mod what_if;

@@ -2,7 +2,9 @@
 
 use weft_base::Bytes;
 use weft_catalogue::Catalogue;
+use weft_predictor::train::Breakdown;
 use weft_predictor::{PREDICTED, Predictor, Request};
+use weft_workload::{Layout, Memory};
 
 use crate::candidate::Candidate;
 
@@ -19,6 +21,46 @@ pub struct StepTime {
     pub bound_seconds: Option<f64>,
     /// What limits it, in words.
     pub bound_by: String,
+    /// Tokens of a step; of several workloads those of their mean step.
+    pub token_count: Option<f64>,
+    /// A step of each workload, in the order asked; empty where an exchange alone is timed.
+    pub workloads: Vec<WorkloadStep>,
+}
+
+/// A training step of one workload in its best layout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadStep {
+    /// The workload in words: `llama-3-70b, batch 1024, sequence 8192`.
+    pub name: String,
+    /// Share of all tokens.
+    pub share: f64,
+    /// GPUs that train.
+    pub gpus: u32,
+    /// Expected.
+    pub seconds: f64,
+    /// Begin of the interval that is to hold nine tenths of measurements.
+    pub low_seconds: f64,
+    /// End of that interval.
+    pub high_seconds: f64,
+    /// Tokens of a step.
+    pub token_count: f64,
+    /// Model FLOP/s over the dense peak in the precision; nothing where the GPU has none.
+    pub mfu: Option<f64>,
+    /// How the run is split.
+    pub layout: Layout,
+    /// What one GPU keeps.
+    pub memory: Memory,
+    /// What one GPU has.
+    pub gpu_bytes: f64,
+    /// Where the time goes.
+    pub breakdown: Breakdown,
+}
+
+impl WorkloadStep {
+    /// Tokens per second of one GPU that trains.
+    pub fn tokens_per_s_per_gpu(&self) -> f64 {
+        self.token_count / self.seconds / f64::from(self.gpus.max(1))
+    }
 }
 
 /// Says how long a step takes on a candidate.
@@ -57,6 +99,8 @@ impl Performance for Exchange {
             high_seconds: 0.0,
             bound_seconds: Some(0.0),
             bound_by: String::new(),
+            token_count: None,
+            workloads: Vec::new(),
         };
         let parts = [("all-reduce", self.all_reduce), ("all-to-all", self.all_to_all)];
         for (name, bytes) in parts.into_iter().filter(|(_, bytes)| *bytes > Bytes::ZERO) {

@@ -78,6 +78,8 @@ mod tests {
             high_seconds: seconds,
             bound_seconds: bound,
             bound_by: String::new(),
+            token_count: None,
+            workloads: Vec::new(),
         };
         // The wires would take 3 s and then 1.5; of 4 s two are left. Slower ones are what their model says.
         assert!((imagined_seconds(&time(4.0, Some(3.0)), &time(4.0, Some(1.5))) - 2.0).abs() < 1e-12);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use weft_advisor::advice::{Advice, Choice};
+use weft_advisor::advice::{Advice, Choice, Standing};
 use weft_advisor::candidate::Constraints;
 use weft_advisor::what_if::imagined_seconds;
 use weft_base::Power;
@@ -20,7 +20,7 @@ pub fn advice(constraints: &Constraints, advice: &Advice) -> String {
     let title = format!("{} GPUs", constraints.gpus);
     let mut text = format!("{}  {}\n", heading(title), faint(format!("time: {}, alone", advice.timed)));
     let (best, rest): (Vec<&Choice>, Vec<&Choice>) =
-        advice.choices.iter().partition(|choice| choice.loses.is_empty());
+        advice.choices.iter().partition(|choice| choice.standing == Standing::Front);
     let _ = write!(text, "{}\n{}", heading("Nobody beats these"), rows(&best));
     if best.is_empty() {
         text.push_str("  none has all of price and time: see why below, and give prices with `--prices`\n");
@@ -48,7 +48,7 @@ fn rows(choices: &[&Choice]) -> String {
             Cell::number(power(choice)),
             Cell::number(time(choice)),
         ]);
-        for reason in &choice.loses {
+        for reason in choice.loses.iter().chain(&choice.lacks) {
             table.row([Cell::new(format!("  {reason}")).tone(Tone::Faint).wide()]);
         }
     }
@@ -140,6 +140,9 @@ fn one(choice: &Choice, catalogue: &Catalogue) -> String {
     text.push_str(&figures(choice));
     for reason in &choice.loses {
         let _ = writeln!(text, "  loses: {reason}");
+    }
+    for reason in &choice.lacks {
+        let _ = writeln!(text, "  {reason}");
     }
     text
 }

@@ -1,7 +1,7 @@
 //! `weft/advise/1`.
 
 use serde::Serialize;
-use weft_advisor::advice::{Advice, Choice};
+use weft_advisor::advice::{Advice, Choice, Standing};
 use weft_advisor::bill::Line;
 use weft_advisor::candidate::Constraints;
 use weft_advisor::what_if::imagined_seconds;
@@ -167,8 +167,8 @@ fn candidate(choice: &Choice, catalogue: &Catalogue) -> CandidateJson {
         no_step: choice.step.as_ref().err().cloned(),
         goodput: choice.goodput.as_ref().ok().map(|(best, worst)| goodput(best, worst)),
         no_goodput: choice.goodput.as_ref().err().map(ToString::to_string),
-        on_front: choice.loses.is_empty(),
-        reasons: choice.loses.clone(),
+        on_front: choice.standing == Standing::Front,
+        reasons: choice.loses.iter().chain(&choice.lacks).cloned().collect(),
     }
 }
 
