@@ -99,8 +99,8 @@ impl Bill {
         if lines.iter().any(Line::lacks_price) {
             return None;
         }
-        let prices = lines.iter().filter_map(|line| Some(line.price.as_ref()?.amount.times(line.count)));
-        prices.fold(Some(Money::zero(self.cost.currency())), |sum, price| sum?.checked_add(price))
+        let mut prices = lines.iter().filter_map(|line| Some(line.price.as_ref()?.amount.times(line.count)));
+        prices.try_fold(Money::zero(self.cost.currency()), Money::checked_add)
     }
 }
 

@@ -57,17 +57,17 @@ fn beats(other: &Choice, own: &Choice) -> bool {
 /// Whether `own` costs as much as `other` at least, and then whether more; nothing where that is not known or not so.
 fn at_least_as_dear(own: &Bill, other: &Bill) -> Option<bool> {
     let (owns, others) = (own.cost, other.cost);
-    let more = at_least(unpriced(own), unpriced(other))?;
+    let more = at_least(&unpriced(own), &unpriced(other))?;
     (owns.currency() == others.currency() && owns >= others).then_some(more || owns > others)
 }
 
 fn at_least_as_hungry(own: &Bill, other: &Bill) -> Option<bool> {
-    let more = at_least(unpowered(own), unpowered(other))?;
+    let more = at_least(&unpowered(own), &unpowered(other))?;
     (own.power >= other.power).then_some(more || own.power > other.power)
 }
 
 /// Whether `own` lacks all that `other` lacks, and then whether more.
-fn at_least(own: BTreeMap<&str, u64>, other: BTreeMap<&str, u64>) -> Option<bool> {
+fn at_least(own: &BTreeMap<&str, u64>, other: &BTreeMap<&str, u64>) -> Option<bool> {
     let holds = other.iter().all(|(name, count)| own.get(name).is_some_and(|own| own >= count));
     holds.then(|| own != other)
 }
