@@ -82,6 +82,22 @@ pub struct Latent {
     pub rotary_dim: u32,
     /// Width of a head's values.
     pub value_dim: u32,
+    /// Whether all heads take the latent itself for their keys and values, so that nothing widens it.
+    #[serde(default)]
+    pub is_shared: bool,
+    /// Groups of heads whose values are narrowed by themselves before the last projection.
+    #[serde(default)]
+    pub output_groups: Option<u32>,
+    /// To how many values each such group is narrowed.
+    #[serde(default)]
+    pub output_rank: Option<u32>,
+}
+
+impl Latent {
+    /// Values that the last projection takes where groups of heads are narrowed before.
+    pub fn narrowed(&self) -> Option<u32> {
+        Some(self.output_groups? * self.output_rank?)
+    }
 }
 
 /// Two matrices, or three where one gates another.

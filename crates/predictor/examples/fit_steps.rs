@@ -1,6 +1,6 @@
 //! Fits the constants of training steps to published rows, and shows how well each file comes out:
-//! `cargo run --release -p weft-predictor --example fit_steps FOLDER [ROUNDS] [TABLE/ROW=VALUE]…`. With `ROWS=1` in the
-//! environment every row is printed.
+//! `cargo run --release -p weft-predictor --example fit_steps FOLDER [ROUNDS] [TABLE/ROW=VALUE] [FRAMEWORK/SHARE=VALUE]…`. With `ROWS=1` in the
+//! environment every row is printed with where its time goes, with `RATIOS=1` every scaling ratio and pair.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a tool of those who fit the model")]
 #![expect(clippy::cast_precision_loss, reason = "counts of rows")]
 
@@ -9,7 +9,7 @@ use std::error::Error;
 
 use weft_catalogue::Catalogue;
 use weft_predictor::train::published::{Published, StepKind, read};
-use weft_predictor::train::{Pricer, Site};
+use weft_predictor::train::{Pricer, Site, StepTime, score};
 use weft_topology::oneliner;
 
 type Sites<'c> = BTreeMap<String, Site<'c>>;
@@ -46,12 +46,26 @@ fn main() -> Result<(), Box<dyn Error>> {
         print_tables(&constants);
     }
     report(&rows, &sites, &constants);
+    if std::env::var_os("RATIOS").is_some() {
+        print_ratios(&rows, &sites, &constants);
+    }
     Ok(())
 }
 
 fn set(catalogue: &mut Catalogue, change: &str) -> Result<(), Box<dyn Error>> {
     let (name, value) = change.split_once('=').ok_or("TABLE/ROW=VALUE")?;
     let (table, row) = name.split_once('/').ok_or("TABLE/ROW=VALUE")?;
+    if let Some(framework) = catalogue.frameworks.iter_mut().find(|framework| framework.name == table) {
+        let fact = match row {
+            "eager_bytes" => &mut framework.eager_bytes,
+            "tensor_hidden" => &mut framework.tensor_hidden,
+            "data_hidden" => &mut framework.data_hidden,
+            "shard_hidden" => &mut framework.shard_hidden,
+            _ => return Err("no such share of a framework".into()),
+        };
+        fact.value = value.parse()?;
+        return Ok(());
+    }
     let library =
         catalogue.libraries.iter_mut().find(|library| library.name == "step-time").ok_or("step-time")?;
     let table = library.tables.get_mut(table).ok_or("no such table")?;
@@ -76,12 +90,16 @@ fn rows(folder: &str, catalogue: &Catalogue) -> Result<Vec<Published>, Box<dyn E
 
 /// Predicted over measured; `None` without a prediction.
 fn ratio(row: &Published, sites: &Sites<'_>, constants: &Catalogue) -> Option<f64> {
+    Some(step(row, sites, constants)?.seconds / row.step_s)
+}
+
+fn step(row: &Published, sites: &Sites<'_>, constants: &Catalogue) -> Option<StepTime> {
     let framework = constants.framework(&row.framework).ok()?;
     let site = sites.get(&row.machine)?;
     let pricer =
         Pricer::with_constants(site, row.layout.gpus, &row.model, (row.precision, framework), constants)
             .ok()?;
-    Some(pricer.step(&row.layout).ok()?.seconds / row.step_s)
+    pricer.step(&row.layout).ok()
 }
 
 /// Mean deviation of the logarithm, files weighing the same; a row counts for at most as much as half as far again.
@@ -136,6 +154,32 @@ fn print_tables(constants: &Catalogue) {
     }
 }
 
+fn print_parts(step: Option<StepTime>) {
+    let Some(step) = step else { return };
+    let parts = step.breakdown.parts().into_iter().filter(|(_, seconds)| *seconds > 0.0);
+    let shares: Vec<String> = parts.map(|(part, seconds)| format!("{part} {seconds:.3}")).collect();
+    println!("      {:.3} s: {}", step.seconds, shares.join(", "));
+}
+
+fn print_ratios(rows: &[Published], sites: &Sites<'_>, constants: &Catalogue) {
+    let answer = |row: &Published| step(row, sites, constants).map(|step| step.seconds).ok_or(String::new());
+    let answered: Vec<_> = rows.iter().map(|row| (row.clone(), answer(row))).collect();
+    let report = score(&answered, &[], constants);
+    for ratio in &report.scaled {
+        let (file, lines, predicted) = (&ratio.file, ratio.lines, ratio.predicted.unwrap_or(f64::NAN));
+        println!("{:.3} {file}:{lines:?} {:.3} predicted {predicted:.3}", ratio.error(), ratio.measured);
+    }
+    for pair in &report.pairs {
+        let (file, lines, predicted) = (&pair.file, pair.lines, pair.predicted_s.unwrap_or(f64::NAN));
+        println!("pair {:.3} {file}:{lines:?} {:.3} predicted {predicted:.3}", pair.error(), pair.measured_s);
+    }
+    for kind in &report.kinds {
+        let of = |error: Option<f64>| error.unwrap_or(f64::NAN);
+        println!("{:?} {:.4} {:.4}", kind.kind, of(kind.median_error), of(kind.p90_error));
+    }
+    println!("{:?}\n{:?}", report.ratios, report.departing);
+}
+
 fn report(rows: &[Published], sites: &Sites<'_>, constants: &Catalogue) {
     let mut files: BTreeMap<(StepKind, &str), Vec<f64>> = BTreeMap::new();
     let print = std::env::var_os("ROWS").is_some();
@@ -147,6 +191,7 @@ fn report(rows: &[Published], sites: &Sites<'_>, constants: &Catalogue) {
                 "{ratio:.3} {}:{} {} {:?} {} {:?} {}",
                 row.file, row.line, row.model.name, row.precision, row.step_s, row.layout, row.machine
             );
+            print_parts(step(row, sites, constants));
         }
         files.entry((row.kind, &row.file)).or_default().push(ratio.unwrap_or(0.0));
     }

@@ -143,10 +143,33 @@ impl Layer {
             None => self.multiply(tokens, hidden, heads * (plain + rotary)),
         }
         self.multiply(tokens, hidden, rank + rotary);
-        self.multiply(tokens, rank, heads * (plain + value));
-        self.multiply(tokens, heads * value, hidden);
+        if !latent.is_shared {
+            self.multiply(tokens, rank, heads * (plain + value));
+        }
+        self.output_projection(training, latent, heads);
         self.rotary(training, 2.0 * heads * (plain + rotary));
         (plain + rotary, value)
+    }
+
+    /// From a latent attention's values back to the stream, through a narrowing of groups of heads where there is one.
+    fn output_projection(&mut self, training: &Training<'_>, latent: Latent, heads: f64) {
+        let (tokens, hidden) = (training.layout.tokens(), f64::from(training.model.hidden));
+        let value = f64::from(latent.value_dim);
+        match (latent.output_groups, latent.output_rank) {
+            (Some(groups), Some(rank)) => {
+                let split = f64::from(training.layout.tensor);
+                let (groups, rank) = ((f64::from(groups) / split).max(1.0), f64::from(rank));
+                self.operators.push(Operator::Multiply(Multiply {
+                    row_count: tokens,
+                    inner_count: heads * value / groups,
+                    column_count: rank,
+                    count: groups,
+                    shape: Shape::Layer,
+                }));
+                self.multiply(tokens, groups * rank, hidden);
+            }
+            _ => self.multiply(tokens, heads * value, hidden),
+        }
     }
 
     /// Positions are turned into queries and keys: read and written, forward and backward.

@@ -72,7 +72,14 @@ fn attention(model: &Model) -> f64 {
             let queries = heads * (plain + rotary);
             let query =
                 latent.query_rank.map_or(hidden * queries, |rank| f64::from(rank) * (hidden + queries));
-            query + hidden * (kv + rotary) + kv * heads * (plain + value) + heads * value * hidden
+            let wider = if latent.is_shared { 0.0 } else { kv * heads * (plain + value) };
+            let output = match (latent.narrowed(), latent.output_rank) {
+                (Some(narrowed), Some(rank)) => {
+                    heads * value * f64::from(rank) + f64::from(narrowed) * hidden
+                }
+                _ => heads * value * hidden,
+            };
+            query + hidden * (kv + rotary) + wider + output
         }
     }
 }
@@ -95,6 +102,9 @@ mod tests {
             ("deepseek-v3", 671.0, 37.0),
             ("qwen3-30b-a3b", 30.5, 3.3),
             ("gpt-oss-120b", 116.8, 5.1),
+            ("deepseek-v4-flash", 284.0, 13.0),
+            ("gemma-4-31b", 30.7, 30.7),
+            ("gemma-4-26b-a4b", 25.2, 3.8),
         ] {
             let model = Catalogue::embedded().model(name).unwrap();
             let parameters = Parameters::of(model);

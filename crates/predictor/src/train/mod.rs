@@ -14,7 +14,7 @@ mod torus;
 
 pub use compute::ComputePrices;
 pub use network::Network;
-pub use score::{Answered, FileScore, Kept, KindScore, Pair, Ratios, Tables, TrainReport, score};
+pub use score::{Answered, FileScore, Kept, KindScore, Pair, Ratio, Ratios, Tables, TrainReport, score};
 pub use search::{Candidate, Found, Search};
 pub use site::Site;
 pub use step::{Breakdown, Pricer, StepTime};

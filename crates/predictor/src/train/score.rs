@@ -16,7 +16,7 @@ use super::published::{Left, Published, StepKind, Trust, trust};
 use crate::validate::quantile;
 
 pub use pair::Pair;
-pub use ratio::Ratios;
+pub use ratio::{Ratio, Ratios};
 pub use tables::{Answered, Kept, Tables};
 
 /// The median error that no file of trust A may exceed.
@@ -73,7 +73,9 @@ pub struct TrainReport {
     pub kinds: Vec<KindScore>,
     /// Files of trust A whose median is above 15 %.
     pub missed: Vec<String>,
-    /// Throughput per GPU against that of the fewest GPUs of the same layout.
+    /// Throughput per GPU against that of the fewest GPUs of the same layout, one by one.
+    pub scaled: Vec<Ratio>,
+    /// All of them.
     pub ratios: Ratios,
     /// The same where it departs from 1 by more than 5 %.
     pub departing: Ratios,
@@ -142,7 +144,8 @@ pub fn score(rows: &[Answered], left: &[(String, u64, Left)], catalogue: &Catalo
         .collect();
     report.missed =
         report.files.iter().filter(|file| is_missed(file)).map(|file| file.file.clone()).collect();
-    (report.ratios, report.departing) = ratio::ratios(rows);
+    report.scaled = ratio::of_rows(rows);
+    (report.ratios, report.departing) = ratio::summaries(&report.scaled);
     report.pairs = pair::pairs(rows);
     report
 }

@@ -9,6 +9,11 @@ use super::{Context, Entry, Left, Read, layout, machine, name};
 /// By how much tokens per second may differ from batch and step.
 const TOLERANCE: f64 = 0.02;
 
+/// GPUs of one copy of the weights of these recipes' MaxText, and of how many GPUs on there are several copies; up to
+/// there all share one (maxtext/configure.sh of NVIDIA/dgxc-benchmarking v24.11.1).
+const COPY: u32 = 128;
+const COPIED_FROM: u32 = 512;
+
 pub(super) fn read(row: &Row, context: &Context<'_>) -> Read {
     let title = row.lower("model");
     if ["finetuning", "lora", "sft"].iter().any(|word| title.contains(word)) {
@@ -82,6 +87,9 @@ fn split(row: &Row, model: &Model) -> Result<Layout, Left> {
     if shards.is_some() || is_jax(row) {
         split.sharding = Sharding::Weights;
         split.shard_gpus = shards.filter(|shards| *shards > 1);
+        if split.shard_gpus.is_none() && row.lower("recipe").contains("maxtext") {
+            split.shard_gpus = Some(COPY).filter(|_| split.gpus >= COPIED_FROM);
+        }
     }
     layout::interleave(&mut split, row)?;
     Ok(split)

@@ -29,14 +29,21 @@ pub struct Ratios {
 }
 
 /// A ratio as measured, and as predicted where both rows are.
-struct Ratio<'a> {
-    file: &'a str,
-    measured: f64,
-    predicted: Option<f64>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ratio {
+    /// The file's name.
+    pub file: String,
+    /// Lines of the fewest GPUs, and of more.
+    pub lines: (u64, u64),
+    /// As measured.
+    pub measured: f64,
+    /// As predicted; `None` where a row has no prediction.
+    pub predicted: Option<f64>,
 }
 
-impl Ratio<'_> {
-    fn error(&self) -> f64 {
+impl Ratio {
+    /// Error of the ratio; infinite without a prediction.
+    pub fn error(&self) -> f64 {
         self.predicted.map_or(f64::INFINITY, |predicted| (predicted / self.measured - 1.0).abs())
     }
 
@@ -48,15 +55,18 @@ impl Ratio<'_> {
 /// What rows of different numbers of GPUs share.
 type Key<'a> = (&'a str, &'a str, Layout, String);
 
-/// All ratios, and those that depart from 1.
-pub(super) fn ratios(rows: &[Answered]) -> (Ratios, Ratios) {
+/// All ratios of rows of the same layout.
+pub(super) fn of_rows(rows: &[Answered]) -> Vec<Ratio> {
     let mut alike: BTreeMap<Key<'_>, Vec<&Answered>> = BTreeMap::new();
     for row in rows {
         alike.entry(key(&row.0)).or_default().push(row);
     }
-    let all: Vec<Ratio<'_>> = alike.values().flat_map(|rows| of_group(rows)).collect();
-    let departing: Vec<&Ratio<'_>> =
-        all.iter().filter(|ratio| (ratio.measured - 1.0).abs() > DEPARTS).collect();
+    alike.values().flat_map(|rows| of_group(rows)).collect()
+}
+
+/// All ratios, and those that depart from 1.
+pub(super) fn summaries(all: &[Ratio]) -> (Ratios, Ratios) {
+    let departing: Vec<&Ratio> = all.iter().filter(|ratio| (ratio.measured - 1.0).abs() > DEPARTS).collect();
     (summary(&all.iter().collect::<Vec<_>>()), summary(&departing))
 }
 
@@ -79,11 +89,11 @@ fn key(row: &Published) -> Key<'_> {
 }
 
 /// Each row against the one of the fewest GPUs; of several, that with the same batch of each GPU.
-fn of_group<'a>(rows: &[&'a Answered]) -> Vec<Ratio<'a>> {
+fn of_group(rows: &[&Answered]) -> Vec<Ratio> {
     let fewest = rows.iter().map(|(row, _)| row.layout.gpus).min().unwrap_or(0);
     let batch = |row: &Published| f64::from(row.layout.global_batch) / f64::from(row.layout.gpus);
     let more = rows.iter().filter(|(row, _)| row.layout.gpus > fewest);
-    let ratio = |row: &&'a Answered| {
+    let ratio = |row: &&Answered| {
         let of_fewest = rows.iter().filter(|(other, _)| other.layout.gpus == fewest);
         let apart = |other: &&&Answered| (batch(&other.0) - batch(&row.0)).abs();
         let base = of_fewest.min_by(|a, b| apart(a).total_cmp(&apart(b)))?;
@@ -93,18 +103,18 @@ fn of_group<'a>(rows: &[&'a Answered]) -> Vec<Ratio<'a>> {
             (Ok(seconds), Ok(base_s)) => Some(scale(&row.0, *seconds) / scale(&base.0, *base_s)),
             _ => None,
         };
-        Some(Ratio { file: &row.0.file, measured, predicted })
+        Some(Ratio { file: row.0.file.clone(), lines: (base.0.line, row.0.line), measured, predicted })
     };
     more.filter_map(ratio).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
-fn summary(ratios: &[&Ratio<'_>]) -> Ratios {
+fn summary(ratios: &[&Ratio]) -> Ratios {
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for ratio in ratios {
-        *files.entry(ratio.file).or_default() += 1;
+        *files.entry(&ratio.file).or_default() += 1;
     }
-    let weight = |ratio: &Ratio<'_>| 1.0 / files[ratio.file] as f64;
+    let weight = |ratio: &Ratio| 1.0 / files[ratio.file.as_str()] as f64;
     let errors: Vec<(f64, f64)> = ratios.iter().map(|ratio| (ratio.error(), weight(ratio))).collect();
     let flat: Vec<(f64, f64)> = ratios.iter().map(|ratio| (ratio.flat_error(), weight(ratio))).collect();
     Ratios {
