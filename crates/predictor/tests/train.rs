@@ -3,7 +3,7 @@
 use weft_catalogue::Catalogue;
 use weft_predictor::train::{Pricer, Search, Site, StepTime};
 use weft_topology::oneliner;
-use weft_workload::{Layout, Precision, Recompute, Space};
+use weft_workload::{Layout, Precision, Recompute, Sharding, Space};
 
 fn time(machine: &str, model: &str, framework: &str, layout: &Layout) -> StepTime {
     let catalogue = Catalogue::embedded();
@@ -15,22 +15,24 @@ fn time(machine: &str, model: &str, framework: &str, layout: &Layout) -> StepTim
     pricer.step(layout).expect("a time")
 }
 
+/// Korthikanti et al. (arXiv 2205.05198, table 5) measured 18.13 s and 13.75 s; `docs/models/training-step.md` sets this
+/// model's terms beside Calculon's, which predicts 17.45 s and 13.21 s.
 #[test]
 fn gpt3_on_64_a100() {
     let layout = Layout {
         tensor: 8,
         pipeline: 8,
         virtual_stages: 3,
+        sharding: Sharding::None,
         recompute: Recompute::Full,
         ..Layout::new(64, 64, 2048)
     };
-    let full = time("8 x dgx-a100 @ rail-optimized(leaf 40x200G)", "gpt-3-175b", "megatron-2021", &layout);
+    let machine = "8 x dgx-a100 @ rail-optimized";
+    let full = time(machine, "gpt-3-175b", "megatron-2021", &layout);
     let layout = Layout { recompute: Recompute::Selective, sequence_parallel: true, ..layout };
-    let selective =
-        time("8 x dgx-a100 @ rail-optimized(leaf 40x200G)", "gpt-3-175b", "megatron-2021", &layout);
-    println!("{full:#?}\n{selective:#?}");
-    assert!((15.0..20.0).contains(&full.seconds), "{}", full.seconds);
-    assert!((11.0..16.0).contains(&selective.seconds), "{}", selective.seconds);
+    let selective = time(machine, "gpt-3-175b", "megatron-2021", &layout);
+    assert!((full.seconds / 18.13 - 1.0).abs() < 0.05, "{full:#?}");
+    assert!((selective.seconds / 13.75 - 1.0).abs() < 0.05, "{selective:#?}");
 }
 
 /// Twenty spaces of other models, sizes and batches: giving layouts up early loses none of the best.
