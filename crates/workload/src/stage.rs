@@ -3,7 +3,7 @@
 use weft_collective::Collective;
 
 use crate::communication::{Axis, Reach, Transfer};
-use crate::layout::{Schedule, Sharding};
+use crate::layout::{Layout, Recompute, Schedule, Sharding};
 use crate::parameters::Parameters;
 use crate::training::Training;
 
@@ -147,8 +147,21 @@ pub fn idle_count(training: &Training<'_>) -> f64 {
     let stages = f64::from(layout.pipeline - 1) / f64::from(layout.virtual_stages);
     match layout.schedule {
         Schedule::Gpipe | Schedule::OneForwardOneBackward => stages,
-        // A third of a micro-batch's time, that of the weights' gradients, fills two thirds of what is idle.
-        Schedule::ZeroBubble => stages / 3.0,
+        // The weights' gradients fill what is idle at the end, and at the begin for as many stages as there are further
+        // micro-batches.
+        Schedule::ZeroBubble => {
+            let (own, further) = (weight_gradients_share(layout), f64::from(layout.micro_batches()) - 1.0);
+            stages * (1.0 - 2.0 * own) + own * (stages - further).max(0.0)
+        }
+    }
+}
+
+/// Of a micro-batch's time, what the gradients of the weights take: as long as the forward pass and as the gradients of
+/// the activations, and as the forward pass once more where everything is computed again.
+pub fn weight_gradients_share(layout: &Layout) -> f64 {
+    match layout.recompute {
+        Recompute::None | Recompute::Selective => 1.0 / 3.0,
+        Recompute::Full => 1.0 / 4.0,
     }
 }
 

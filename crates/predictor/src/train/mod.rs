@@ -10,6 +10,7 @@ mod score;
 mod search;
 mod site;
 mod step;
+mod timeline;
 mod torus;
 
 pub use compute::ComputePrices;
@@ -17,7 +18,8 @@ pub use network::Network;
 pub use score::{Answered, FileScore, Kept, KindScore, Pair, Ratio, Ratios, Tables, TrainReport, score};
 pub use search::{Candidate, Found, Search};
 pub use site::Site;
-pub use step::{Breakdown, Pricer, StepTime};
+pub use step::{Breakdown, PassTime, Pricer, StepTime};
+pub use timeline::{Bar, Lane, Of, Timeline, What};
 
 use crate::PredictError;
 
@@ -51,5 +53,13 @@ pub enum TrainError {
         wanted: u32,
         /// GPUs of the machine.
         has: u32,
+    },
+    /// The step has too many turns for a timeline.
+    #[error("a timeline of {turns} turns is not drawn, the most is {most}")]
+    TooLong {
+        /// Turns of all stages.
+        turns: u64,
+        /// The most.
+        most: u64,
     },
 }

@@ -1,5 +1,7 @@
 //! A step: the slowest stage's micro-batches one after another, the pipeline's idle time, and what nothing hides.
 
+mod passes;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -11,6 +13,8 @@ use super::compute::ComputePrices;
 use super::network::Network;
 use super::{Site, TrainError};
 use crate::nccl::constants::Constants;
+
+pub use passes::{PassTime, StageTime, StepParts};
 
 /// Where the time of a step goes, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -323,6 +327,7 @@ impl<'a> Pricer<'a> {
         let (slowest, first) = self.stages(training)?;
         let work = &Step::of(training);
         let many = work.micro_batch_count;
+        let (gathers, scatters) = self.sharded(work, &slowest)?;
         let mut breakdown = Breakdown {
             compute_s: many * (slowest.forward_s + slowest.backward_s),
             host_s: many * slowest.host_s,
@@ -330,7 +335,7 @@ impl<'a> Pricer<'a> {
             context_s: many * slowest.context_s,
             expert_s: many * slowest.expert_s,
             pipeline_s: self.pipeline(training, work)?,
-            data_s: self.sharded(work, &slowest)? + self.once(work, &slowest)? + self.broadcasts(training),
+            data_s: many * (gathers + scatters) + self.once(work, &slowest)? + self.broadcasts(training),
             bubble_s: work.idle_count * first.total_s(),
             optimizer_s: self.compute.bytes(work.optimizer_bytes),
             straggler_s: 0.0,
@@ -393,8 +398,8 @@ impl<'a> Pricer<'a> {
         Ok(one * (open * work.hop_count * work.micro_batch_count + idle))
     }
 
-    /// Gathers and scatters of sharded weights, of all micro-batches.
-    fn sharded(&self, work: &Step, micro: &Micro) -> Result<f64, TrainError> {
+    /// Gathers and scatters of sharded weights that nothing hides, of one micro-batch: forward and backward.
+    fn sharded(&self, work: &Step, micro: &Micro) -> Result<(f64, f64), TrainError> {
         let hidden = self.framework.shard_hidden.value.as_f64();
         let open = |list: &[Transfer], compute_s: f64| -> Result<f64, TrainError> {
             let all = self.transfers(list, Axis::Data)?;
@@ -402,7 +407,7 @@ impl<'a> Pricer<'a> {
         };
         let forward = open(&work.exchange.forward, micro.forward_s)?;
         let backward = open(&work.exchange.backward, micro.backward_s)?;
-        Ok(work.micro_batch_count * (forward + backward))
+        Ok((forward, backward))
     }
 
     /// Ranks that send what they updated one after another.
