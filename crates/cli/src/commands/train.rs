@@ -287,6 +287,7 @@ fn refused(error: &TrainError, args: &Args, loaded: &Loaded) -> Failure {
         ),
         TrainError::NoRate { .. } => (Exit::Findings, "choose another `--precision`".to_owned()),
         TrainError::NoGpu => (Exit::Findings, "name the GPU with `--gpu`".to_owned()),
+        TrainError::TooLong { .. } => (Exit::Findings, "take larger micro-batches".to_owned()),
         TrainError::Collective(_) | TrainError::Machine(_) => {
             (Exit::Findings, "`weft show` says how the machine was understood".to_owned())
         }
