@@ -9,7 +9,7 @@ use std::error::Error;
 
 use weft_catalogue::Catalogue;
 use weft_predictor::train::published::{Published, StepKind, read};
-use weft_predictor::train::{Pricer, Site, StepTime, score};
+use weft_predictor::train::{Pricer, Site, StepTime, Tables, score};
 use weft_topology::oneliner;
 
 type Sites<'c> = BTreeMap<String, Site<'c>>;
@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     report(&rows, &sites, &constants);
     if std::env::var_os("RATIOS").is_some() {
         print_ratios(&rows, &sites, &constants);
+        print_copies(&folder, embedded)?;
     }
     Ok(())
 }
@@ -161,13 +162,40 @@ fn print_parts(step: Option<StepTime>) {
     println!("      {:.3} s: {}", step.seconds, shares.join(", "));
 }
 
+/// Scaling of copied models.
+fn print_copies(folder: &str, catalogue: &Catalogue) -> Result<(), Box<dyn Error>> {
+    let mut tables = Vec::new();
+    for name in ["train_lambda_scaling_pcie_vs_nvlink.csv", "train_deeplearningexamples.csv"] {
+        let path = std::path::Path::new(folder).join(name);
+        if path.exists() {
+            tables.push((name.to_owned(), std::fs::read_to_string(path)?));
+        }
+    }
+    let report = Tables::of(&tables, catalogue).score(catalogue);
+    for ratio in &report.copied {
+        let predicted = ratio.predicted_ratio.unwrap_or(f64::NAN);
+        let (file, lines) = (&ratio.file, ratio.lines);
+        println!(
+            "copy {:.3} {file}:{lines:?} {:.3} predicted {predicted:.3}",
+            ratio.error(),
+            ratio.measured_ratio
+        );
+    }
+    println!("{:?}\n{:?}", report.copies, report.departing_copies);
+    Ok(())
+}
+
 fn print_ratios(rows: &[Published], sites: &Sites<'_>, constants: &Catalogue) {
     let answer = |row: &Published| step(row, sites, constants).map(|step| step.seconds).ok_or(String::new());
     let answered: Vec<_> = rows.iter().map(|row| (row.clone(), answer(row))).collect();
     let report = score(&answered, &[], constants);
     for ratio in &report.scaled {
-        let (file, lines, predicted) = (&ratio.file, ratio.lines, ratio.predicted.unwrap_or(f64::NAN));
-        println!("{:.3} {file}:{lines:?} {:.3} predicted {predicted:.3}", ratio.error(), ratio.measured);
+        let (file, lines, predicted) = (&ratio.file, ratio.lines, ratio.predicted_ratio.unwrap_or(f64::NAN));
+        println!(
+            "{:.3} {file}:{lines:?} {:.3} predicted {predicted:.3}",
+            ratio.error(),
+            ratio.measured_ratio
+        );
     }
     for pair in &report.pairs {
         let (file, lines, predicted) = (&pair.file, pair.lines, pair.predicted_s.unwrap_or(f64::NAN));

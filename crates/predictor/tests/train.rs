@@ -1,7 +1,7 @@
 //! Steps of training against published times.
 
 use weft_catalogue::Catalogue;
-use weft_predictor::train::{Pricer, Search, Site, StepTime};
+use weft_predictor::train::{Pricer, Search, Site, StepTime, Tables};
 use weft_topology::oneliner;
 use weft_workload::{Layout, Precision, Recompute, Sharding, Space};
 
@@ -58,4 +58,26 @@ fn pruning_loses_nothing() {
         cases += u32::from(!all.best.is_empty());
     }
     assert!(cases >= 10, "only {cases} spaces had layouts that fit");
+}
+
+/// Two copies of a model of 335 million weights: what one step takes alone is given, what summing 1.34 GB adds is
+/// predicted, much over PCIe and little over NVLink.
+#[test]
+fn copies_scale_by_what_they_sum() {
+    let catalogue = Catalogue::embedded();
+    let header = "gpu_config,num_gpus,precision,workload,throughput_samples_or_tokens_per_s";
+    let ratio = |gpu: &str, one: f64| {
+        let text = format!(
+            "{header}\n{gpu},1,fp32,bert_large_squad,{one}\n2x {gpu},2,fp32,bert_large_squad,{}\n",
+            1.8 * one
+        );
+        let tables = Tables::of(&[("train_lambda.csv".to_owned(), text)], catalogue);
+        let report = tables.score(catalogue);
+        assert_eq!((report.copies.rows, report.departing_copies.rows), (1, 1));
+        assert!((report.copied[0].measured_ratio - 0.9).abs() < 1e-9);
+        report.copied[0].predicted_ratio.expect("a prediction")
+    };
+    let (cards, nvlink) = (ratio("RTX 4090", 44.0), ratio("H100 80GB SXM5", 141.0));
+    assert!((0.5..0.85).contains(&cards), "{cards}");
+    assert!((0.95..1.0).contains(&nvlink), "{nvlink}");
 }

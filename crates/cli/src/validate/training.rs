@@ -159,7 +159,7 @@ fn ratios(report: &TrainReport) -> Sheet {
         ]
     };
     Sheet {
-        title: "Scaling: rate per GPU against that of the fewest GPUs of the same layout",
+        title: "Scaling: rate per GPU against that of the fewest GPUs of the same layout, and of copies whose time on the fewest is given",
         columns: &[
             "ratios",
             "rows",
@@ -170,7 +170,12 @@ fn ratios(report: &TrainReport) -> Sheet {
             "90th percentile",
         ],
         texts: 1,
-        rows: vec![row("all", &report.ratios), row("that depart from 1 by more than 5 %", &report.departing)],
+        rows: vec![
+            row("all", &report.ratios),
+            row("that depart from 1 by more than 5 %", &report.departing),
+            row("copies of whole models", &report.copies),
+            row("those that depart from 1 by more than 5 %", &report.departing_copies),
+        ],
     }
 }
 

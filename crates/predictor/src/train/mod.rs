@@ -6,6 +6,7 @@
 mod compute;
 mod network;
 pub mod published;
+mod replicas;
 mod score;
 mod search;
 mod site;

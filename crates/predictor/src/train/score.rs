@@ -17,6 +17,7 @@ use crate::validate::quantile;
 
 pub use pair::Pair;
 pub use ratio::{Ratio, Ratios};
+pub(super) use tables::Sites;
 pub use tables::{Answered, Kept, Tables};
 
 /// The median error that no file of trust A may exceed.
@@ -79,6 +80,12 @@ pub struct TrainReport {
     pub ratios: Ratios,
     /// The same where it departs from 1 by more than 5 %.
     pub departing: Ratios,
+    /// Scaling of whole models that were copied, of whose steps the fewest GPUs' is given, one by one.
+    pub copied: Vec<Ratio>,
+    /// All of them.
+    pub copies: Ratios,
+    /// The same where it departs from 1 by more than 5 %.
+    pub departing_copies: Ratios,
     /// Rows that differ only in the way over the network.
     pub pairs: Vec<Pair>,
     /// What GPUs keep, as published and as counted.

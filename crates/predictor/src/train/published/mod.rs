@@ -19,10 +19,13 @@ mod megatron;
 mod memory;
 mod name;
 mod newest;
+mod rates;
 mod table;
 mod torchtitan;
 mod tpu;
 mod trust;
+
+use std::collections::BTreeMap;
 
 use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Model};
@@ -30,6 +33,7 @@ use weft_workload::{Layout, Precision, Recompute};
 
 pub use flops::flops_per_token;
 pub use memory::{PublishedMemory, read_memory};
+pub use rates::{PublishedRate, read_rates};
 pub use trust::{Trust, trust};
 
 use table::{Row, Table};
@@ -197,6 +201,13 @@ pub fn read(
         }
     }
     newest::keep(&mut rows, &mut left);
+    // Rows of which only the scaling counts say by themselves what they lack for it.
+    let lacking: BTreeMap<u64, String> = rates::read_rates(file, text).1.into_iter().collect();
+    for (line, out) in &mut left {
+        if let Some(why) = lacking.get(line) {
+            *out = Left::Out { why: why.clone() };
+        }
+    }
     left.sort_by_key(|(line, _)| *line);
     (rows, left, table.diagnostics)
 }

@@ -36,19 +36,19 @@ pub struct Ratio {
     /// Lines of the fewest GPUs, and of more.
     pub lines: (u64, u64),
     /// As measured.
-    pub measured: f64,
+    pub measured_ratio: f64,
     /// As predicted; `None` where a row has no prediction.
-    pub predicted: Option<f64>,
+    pub predicted_ratio: Option<f64>,
 }
 
 impl Ratio {
     /// Error of the ratio; infinite without a prediction.
     pub fn error(&self) -> f64 {
-        self.predicted.map_or(f64::INFINITY, |predicted| (predicted / self.measured - 1.0).abs())
+        self.predicted_ratio.map_or(f64::INFINITY, |predicted| (predicted / self.measured_ratio - 1.0).abs())
     }
 
     fn flat_error(&self) -> f64 {
-        (1.0 / self.measured - 1.0).abs()
+        (1.0 / self.measured_ratio - 1.0).abs()
     }
 }
 
@@ -66,7 +66,8 @@ pub(super) fn of_rows(rows: &[Answered]) -> Vec<Ratio> {
 
 /// All ratios, and those that depart from 1.
 pub(super) fn summaries(all: &[Ratio]) -> (Ratios, Ratios) {
-    let departing: Vec<&Ratio> = all.iter().filter(|ratio| (ratio.measured - 1.0).abs() > DEPARTS).collect();
+    let departing: Vec<&Ratio> =
+        all.iter().filter(|ratio| (ratio.measured_ratio - 1.0).abs() > DEPARTS).collect();
     (summary(&all.iter().collect::<Vec<_>>()), summary(&departing))
 }
 
@@ -103,7 +104,12 @@ fn of_group(rows: &[&Answered]) -> Vec<Ratio> {
             (Ok(seconds), Ok(base_s)) => Some(scale(&row.0, *seconds) / scale(&base.0, *base_s)),
             _ => None,
         };
-        Some(Ratio { file: row.0.file.clone(), lines: (base.0.line, row.0.line), measured, predicted })
+        Some(Ratio {
+            file: row.0.file.clone(),
+            lines: (base.0.line, row.0.line),
+            measured_ratio: measured,
+            predicted_ratio: predicted,
+        })
     };
     more.filter_map(ratio).collect()
 }
@@ -119,7 +125,7 @@ fn summary(ratios: &[&Ratio]) -> Ratios {
     let flat: Vec<(f64, f64)> = ratios.iter().map(|ratio| (ratio.flat_error(), weight(ratio))).collect();
     Ratios {
         rows: ratios.len(),
-        scored: ratios.iter().filter(|ratio| ratio.predicted.is_some()).count(),
+        scored: ratios.iter().filter(|ratio| ratio.predicted_ratio.is_some()).count(),
         median_error: quantile(&errors, 0.5),
         p90_error: quantile(&errors, 0.9),
         flat_median_error: quantile(&flat, 0.5),

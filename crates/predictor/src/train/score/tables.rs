@@ -7,9 +7,10 @@ use weft_catalogue::Catalogue;
 use weft_topology::oneliner;
 use weft_workload::{Memory, Parameters, Precision, Training};
 
-use super::{TrainReport, score};
-use crate::train::published::{Left, Published, read, read_memory};
-use crate::train::{Pricer, Site};
+use super::ratio::summaries;
+use super::{Ratio, TrainReport, score};
+use crate::train::published::{Left, Published, read, read_memory, read_rates};
+use crate::train::{Pricer, Site, replicas};
 
 /// A row with its predicted seconds, or why there are none.
 pub type Answered = (Published, Result<f64, String>);
@@ -45,6 +46,8 @@ pub struct Tables {
     pub left: Vec<(String, u64, Left)>,
     /// What GPUs keep.
     pub memory: Vec<Kept>,
+    /// How throughputs scale of which only that is to be predicted.
+    pub copies: Vec<Ratio>,
     /// What could not be read.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -55,6 +58,7 @@ impl Tables {
         let (mut all, mut sites) = (Self::default(), Sites::default());
         for (file, text) in tables {
             all.keep(file, text, catalogue);
+            all.copies.extend(replicas::ratios(&read_rates(file, text).0, &mut sites, catalogue));
             let (rows, left, diagnostics) = read(file, text, catalogue);
             all.left.extend(left.into_iter().map(|(line, left)| (file.clone(), line, left)));
             all.diagnostics.extend(diagnostics);
@@ -68,7 +72,11 @@ impl Tables {
 
     /// Their score.
     pub fn score(&self, catalogue: &Catalogue) -> TrainReport {
-        TrainReport { memory: self.memory.clone(), ..score(&self.rows, &self.left, catalogue) }
+        let mut report = score(&self.rows, &self.left, catalogue);
+        report.memory.clone_from(&self.memory);
+        (report.copies, report.departing_copies) = summaries(&self.copies);
+        report.copied.clone_from(&self.copies);
+        report
     }
 
     /// Counts what GPUs keep where a table says it; of those who trained these models the program is known.
@@ -98,18 +106,22 @@ impl Tables {
 
 /// Machines that were built, by their one-liners.
 #[derive(Default)]
-struct Sites<'c> {
+pub(in crate::train) struct Sites<'c> {
     known: BTreeMap<String, Result<Site<'c>, String>>,
 }
 
 impl<'c> Sites<'c> {
-    fn predict(&mut self, row: &Published, catalogue: &'c Catalogue) -> Result<f64, String> {
+    /// The machine of that one-liner.
+    pub(in crate::train) fn of(&mut self, line: &str, catalogue: &'c Catalogue) -> Result<&Site<'c>, String> {
         let build = || {
-            let machine = oneliner::parse(&row.machine, catalogue).map_err(|error| error.message)?;
+            let machine = oneliner::parse(line, catalogue).map_err(|error| error.message)?;
             Site::new(&machine, catalogue).map_err(|error| error.to_string())
         };
-        let site = self.known.entry(row.machine.clone()).or_insert_with(build);
-        let site = site.as_ref().map_err(Clone::clone)?;
+        self.known.entry(line.to_owned()).or_insert_with(build).as_ref().map_err(Clone::clone)
+    }
+
+    fn predict(&mut self, row: &Published, catalogue: &'c Catalogue) -> Result<f64, String> {
+        let site = self.of(&row.machine, catalogue)?;
         let framework = catalogue.framework(&row.framework).map_err(|error| error.to_string())?;
         let pricer = Pricer::new(site, row.layout.gpus, &row.model, row.precision, framework);
         let time = pricer.and_then(|pricer| pricer.step(&row.layout)).map_err(|error| error.to_string())?;
