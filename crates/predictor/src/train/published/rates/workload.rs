@@ -15,9 +15,11 @@ pub(super) struct Workload {
 /// (lambdal/deeplearning-benchmark: pytorch/pytorch-train-bs-fp32.csv and -fp16.csv).
 const LAMBDA_MEMORY_GB: [u32; 5] = [16, 24, 40, 48, 80];
 
+type Lambda = (&'static str, f64, f64, [u32; 5], [u32; 5]);
+
 /// Name, weights, units of a sample, batches of 32 bits, batches of 16 bits. Weights as the logs of that repository print
 /// them; a sentence pair of GNMT has 47 tokens by them.
-const LAMBDA: [(&str, f64, f64, [u32; 5], [u32; 5]); 6] = [
+const LAMBDA: [Lambda; 6] = [
     ("bert_base_squad", 109_488_386.0, 1.0, [24, 48, 80, 96, 172], [48, 96, 160, 192, 320]),
     ("bert_large_squad", 335_150_082.0, 1.0, [8, 16, 28, 32, 64], [16, 28, 48, 64, 112]),
     ("gnmt", 159_593_523.0, 47.0, [128, 288, 512, 576, 1024], [256, 464, 800, 968, 1520]),
@@ -56,10 +58,12 @@ pub(super) fn lambda(title: &str, half: bool, gpu: &str) -> Result<Workload, Str
     Ok(Workload { weights, samples, units })
 }
 
+type Example = (&'static str, &'static str, f64, f64, Option<f64>);
+
 /// NVIDIA's examples by part of their path and a word of the configuration or section: weights in millions, tokens of a
 /// sample (1 where samples are counted), and the batch where the table prints none (README of each example, its scripts'
 /// default). Weights as papers and READMEs print them.
-const EXAMPLES: &[(&str, &str, f64, f64, Option<f64>)] = &[
+const EXAMPLES: &[Example] = &[
     ("efficientnet", "-b0", 5.3, 1.0, Some(256.0)),
     ("efficientnet", "-b4", 19.3, 1.0, Some(64.0)),
     ("efficientnet_v2", "", 21.5, 1.0, Some(128.0)),
