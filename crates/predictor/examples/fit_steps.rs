@@ -57,6 +57,16 @@ fn set(catalogue: &mut Catalogue, change: &str) -> Result<(), Box<dyn Error>> {
     let (name, value) = change.split_once('=').ok_or("TABLE/ROW=VALUE")?;
     let (table, row) = name.split_once('/').ok_or("TABLE/ROW=VALUE")?;
     if let Some(framework) = catalogue.frameworks.iter_mut().find(|framework| framework.name == table) {
+        if row == "kernel_gap" {
+            framework.kernel_gap.value = value.parse()?;
+            return Ok(());
+        }
+        if row == "multiply_factor" {
+            if let Some(factor) = &mut framework.multiply_factor {
+                factor.value = value.parse()?;
+            }
+            return Ok(());
+        }
         let fact = match row {
             "eager_bytes" => &mut framework.eager_bytes,
             "tensor_hidden" => &mut framework.tensor_hidden,
