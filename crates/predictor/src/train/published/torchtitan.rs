@@ -40,7 +40,11 @@ pub(super) fn read(row: &Row, context: &Context<'_>) -> Read {
         model,
         layout: split,
         precision: name::precision(&technique),
-        framework: if technique.contains("compile") { "torchtitan-compiled" } else { "torchtitan" },
+        framework: match () {
+            () if technique.contains("async") => "torchtitan-async-tp",
+            () if technique.contains("compile") => "torchtitan-compiled",
+            () => "torchtitan",
+        },
         machine: machine(hardware, gpus)?,
         step_s,
         release: None,
