@@ -15,6 +15,7 @@ const KINDS: &[&str] = &[
     "libraries",
     "models",
     "frameworks",
+    "engines",
     "transceivers",
     "cables",
     "servers",

@@ -8,7 +8,7 @@ use thiserror::Error;
 use weft_base::{is_spelling, nearest, simplify};
 
 use crate::{
-    Cable, ChannelPart, Cpu, Failure, Framework, Gpu, Library, LinkKind, Machine, Model, Nic, Price, Restart,
+    Cable, ChannelPart, Cpu, Engine, Failure, Framework, Gpu, Library, LinkKind, Machine, Model, Nic, Price, Restart,
     Retimer, Server, Source, Switch, Transceiver,
 };
 
@@ -38,6 +38,8 @@ pub struct Catalogue {
     pub models: Vec<Model>,
     /// Programs that train models.
     pub frameworks: Vec<Framework>,
+    /// Programs that serve models.
+    pub engines: Vec<Engine>,
     /// Optical modules.
     pub transceivers: Vec<Transceiver>,
     /// Kinds of cable.
@@ -106,7 +108,7 @@ named! {
     LinkKind: "link kind", Gpu: "GPU", Nic: "NIC", Switch: "switch", Cpu: "CPU", Retimer: "retimer",
     Machine: "system", Library: "library", Transceiver: "transceiver", Cable: "cable",
     Price: "price", Failure: "failure rate", Restart: "published run",
-    Model: "model", Framework: "framework",
+    Model: "model", Framework: "framework", Engine: "engine",
 }
 
 impl Catalogue {
@@ -173,6 +175,11 @@ impl Catalogue {
     /// A program that trains models by name or alias.
     pub fn framework(&self, name: &str) -> Result<&Framework, NotFound> {
         find(&self.frameworks, name)
+    }
+
+    /// A program that serves models, by name or alias.
+    pub fn engine(&self, name: &str) -> Result<&Engine, NotFound> {
+        find(&self.engines, name)
     }
 
     /// An optical module by name or alias.

@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod device;
+mod engine;
 mod fact;
 mod failure;
 mod framework;
@@ -18,6 +19,7 @@ mod price;
 
 pub use catalogue::{Catalogue, NotFound};
 pub use device::{Attachment, Bridge, Compute, Cpu, Form, Gpu, Nic, PeerToPeer, Switch, SwitchKind};
+pub use engine::{Engine, EngineOn};
 pub use fact::{Fact, Grade, Source};
 pub use failure::{Event, Failure, Restart};
 pub use framework::{AttentionKernel, Framework};

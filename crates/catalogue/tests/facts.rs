@@ -8,7 +8,7 @@ use weft_base::{Loss, Rate, simplify};
 use weft_catalogue::{Attachment, Catalogue, Grade, LinkFamily, LinkKind, Machine, SwitchKind};
 
 /// The kinds of entries, without the sources.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "links",
     "gpus",
     "nics",
@@ -23,6 +23,7 @@ const KINDS: [&str; 17] = [
     "servers",
     "models",
     "frameworks",
+    "engines",
     "prices",
     "failures",
     "restarts",

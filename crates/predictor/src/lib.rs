@@ -17,6 +17,7 @@ mod limit;
 mod nccl;
 pub mod pairs;
 mod predict;
+pub mod serve;
 mod settings;
 mod step;
 pub mod subsets;

@@ -16,7 +16,7 @@ use crate::limit::GraphLimit;
 use crate::nccl::choice::{Algorithm, Choice, Protocol};
 use crate::nccl::cluster::Cluster;
 use crate::nccl::constants::Constants;
-use crate::nccl::system::{PeerAccess, library};
+use crate::nccl::system::{PeerAccess, System, library};
 use crate::nccl::tuning::Tuning;
 use crate::settings::Settings;
 use crate::step::Step;
@@ -302,6 +302,11 @@ impl<'a> Predictor<'a> {
         let largest = sizes.iter().max().copied().unwrap_or_default();
         let peaks = pricing.peaks(largest.get())?;
         sizes.iter().map(|bytes| pricing.row(*bytes, &peaks, self.found.narrow.as_ref())).collect()
+    }
+
+    /// The node as the library sees it.
+    pub(crate) fn system(&self) -> &System {
+        &self.found.cluster.system
     }
 
     pub(crate) fn nodes(&self) -> u32 {

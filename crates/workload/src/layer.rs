@@ -5,7 +5,7 @@ use weft_collective::Collective;
 
 use crate::communication::{Axis, Reach, Transfer};
 use crate::operator::{Multiply, Operator, Shape, Stream};
-use crate::training::Training;
+use crate::training::Part;
 
 /// Bytes of a score that an unfused attention moves forward, in 16 bits: it is written by the multiplication, read and
 /// written by the softmax, read and written by the dropout with its mask, and read by the second multiplication.
@@ -31,31 +31,31 @@ pub struct Layer {
 
 impl Layer {
     /// A layer without experts.
-    pub fn dense(training: &Training<'_>) -> Self {
+    pub fn dense(part: &Part<'_>) -> Self {
         let mut layer = Self::default();
-        layer.attention(training);
-        layer.feed_forward(training, f64::from(training.model.feed_forward.width));
-        layer.finish(training, 2.0);
+        layer.attention(part);
+        layer.feed_forward(part, f64::from(part.model.feed_forward.width));
+        layer.finish(part, 2.0);
         layer
     }
 
     /// A layer with experts.
-    pub fn sparse(training: &Training<'_>, experts: Experts) -> Self {
+    pub fn sparse(part: &Part<'_>, experts: Experts) -> Self {
         let mut layer = Self::default();
-        layer.attention(training);
+        layer.attention(part);
         if experts.shared_width > 0 {
-            layer.feed_forward(training, f64::from(experts.shared_width));
+            layer.feed_forward(part, f64::from(experts.shared_width));
         }
-        layer.experts(training, experts);
+        layer.experts(part, experts);
         // Experts take what each GPU has; only what all tokens pass is shared as attention is.
-        let parts = if experts.shared_width > 0 || !training.layout.sequence_parallel { 2.0 } else { 1.0 };
-        layer.finish(training, parts);
+        let parts = if experts.shared_width > 0 || !part.layout.sequence_parallel { 2.0 } else { 1.0 };
+        layer.finish(part, parts);
         layer
     }
 
     /// The output layer and the loss, with `extra` more of the vocabulary's width for what predicts further tokens.
-    pub fn output(training: &Training<'_>) -> Self {
-        let (model, layout) = (training.model, &training.layout);
+    pub fn output(part: &Part<'_>) -> Self {
+        let (model, layout) = (part.model, part.layout);
         let columns = f64::from(model.vocabulary) / f64::from(layout.tensor);
         let tokens = layout.tokens();
         let inner = f64::from(model.hidden);
@@ -96,43 +96,43 @@ impl Layer {
         self.operators.push(Operator::Stream(Stream { forward_bytes, backward_bytes, fusible: true }));
     }
 
-    fn attention(&mut self, training: &Training<'_>) {
-        let (model, layout) = (training.model, &training.layout);
+    fn attention(&mut self, part: &Part<'_>) {
+        let (model, layout) = (part.model, part.layout);
         let (tokens, tensor) = (layout.tokens(), f64::from(layout.tensor));
         let heads = f64::from(model.attention.heads) / tensor;
         let (score_dim, value_dim) = if let Some(latent) = model.attention.latent {
-            self.latent_projections(training, latent, heads)
+            self.latent_projections(part, latent, heads)
         } else {
-            self.plain_projections(training, heads)
+            self.plain_projections(part, heads)
         };
         let seen = seen_tokens(model, f64::from(layout.sequence_tokens));
         let causal_flops = 2.0 * tokens * seen * heads * (score_dim + value_dim);
         let scores = tokens * f64::from(layout.sequence_tokens) * heads;
         let head_dim = f64::midpoint(score_dim, value_dim);
         self.operators.push(Operator::Attention { causal_flops, head_length: head_dim, score_count: scores });
-        if training.framework.is_unfused() {
+        if part.is_unfused {
             let (forward_bytes, backward_bytes) =
                 (SCORE_FORWARD_BYTES * scores, SCORE_BACKWARD_BYTES * scores);
             self.operators.push(Operator::Stream(Stream { forward_bytes, backward_bytes, fusible: false }));
         }
-        self.context(training);
+        self.context(part);
     }
 
     /// The projections of attention whose heads may share keys and values; widths of a head's scores and values.
-    fn plain_projections(&mut self, training: &Training<'_>, heads: f64) -> (f64, f64) {
-        let (model, tokens) = (training.model, training.layout.tokens());
+    fn plain_projections(&mut self, part: &Part<'_>, heads: f64) -> (f64, f64) {
+        let (model, tokens) = (part.model, part.layout.tokens());
         let dim = f64::from(model.head_dim());
         // Heads of keys and values that are fewer than the GPUs are copied.
-        let kv = (f64::from(model.kv_heads()) / f64::from(training.layout.tensor)).max(1.0);
+        let kv = (f64::from(model.kv_heads()) / f64::from(part.layout.tensor)).max(1.0);
         self.multiply(tokens, f64::from(model.hidden), (heads + 2.0 * kv) * dim);
         self.multiply(tokens, heads * dim, f64::from(model.hidden));
-        self.rotary(training, (heads + kv) * dim);
+        self.rotary(part, (heads + kv) * dim);
         (dim, dim)
     }
 
     /// The projections of multi-head latent attention; widths of a head's scores and values.
-    fn latent_projections(&mut self, training: &Training<'_>, latent: Latent, heads: f64) -> (f64, f64) {
-        let (tokens, hidden) = (training.layout.tokens(), f64::from(training.model.hidden));
+    fn latent_projections(&mut self, part: &Part<'_>, latent: Latent, heads: f64) -> (f64, f64) {
+        let (tokens, hidden) = (part.layout.tokens(), f64::from(part.model.hidden));
         let (plain, rotary) = (f64::from(latent.plain_dim), f64::from(latent.rotary_dim));
         let (value, rank) = (f64::from(latent.value_dim), f64::from(latent.kv_rank));
         match latent.query_rank {
@@ -146,18 +146,18 @@ impl Layer {
         if !latent.is_shared {
             self.multiply(tokens, rank, heads * (plain + value));
         }
-        self.output_projection(training, latent, heads);
-        self.rotary(training, 2.0 * heads * (plain + rotary));
+        self.output_projection(part, latent, heads);
+        self.rotary(part, 2.0 * heads * (plain + rotary));
         (plain + rotary, value)
     }
 
     /// From a latent attention's values back to the stream, through a narrowing of groups of heads where there is one.
-    fn output_projection(&mut self, training: &Training<'_>, latent: Latent, heads: f64) {
-        let (tokens, hidden) = (training.layout.tokens(), f64::from(training.model.hidden));
+    fn output_projection(&mut self, part: &Part<'_>, latent: Latent, heads: f64) {
+        let (tokens, hidden) = (part.layout.tokens(), f64::from(part.model.hidden));
         let value = f64::from(latent.value_dim);
         match (latent.output_groups, latent.output_rank) {
             (Some(groups), Some(rank)) => {
-                let split = f64::from(training.layout.tensor);
+                let split = f64::from(part.layout.tensor);
                 let (groups, rank) = ((f64::from(groups) / split).max(1.0), f64::from(rank));
                 self.operators.push(Operator::Multiply(Multiply {
                     row_count: tokens,
@@ -173,31 +173,31 @@ impl Layer {
     }
 
     /// Positions are turned into queries and keys: read and written, forward and backward.
-    fn rotary(&mut self, training: &Training<'_>, width: f64) {
-        let bytes = 2.0 * training.precision.activation_bytes() * training.layout.tokens() * width;
+    fn rotary(&mut self, part: &Part<'_>, width: f64) {
+        let bytes = 2.0 * part.precision.activation_bytes() * part.layout.tokens() * width;
         self.stream(bytes, bytes);
     }
 
-    fn feed_forward(&mut self, training: &Training<'_>, width: f64) {
-        let layout = &training.layout;
+    fn feed_forward(&mut self, part: &Part<'_>, width: f64) {
+        let layout = part.layout;
         let (tokens, width) = (layout.tokens(), width / f64::from(layout.tensor));
-        let (hidden, gated) = (f64::from(training.model.hidden), training.model.feed_forward.gated);
+        let (hidden, gated) = (f64::from(part.model.hidden), part.model.feed_forward.gated);
         self.multiply(tokens, hidden, if gated { 2.0 * width } else { width });
         self.multiply(tokens, width, hidden);
-        self.activation(training, tokens * width, gated);
+        self.activation(part, tokens * width, gated);
     }
 
     /// The activation between the matrices: reads one or two values and writes one; backward it reads them, the gradient,
     /// and writes as many as it read forward.
-    fn activation(&mut self, training: &Training<'_>, values: f64, gated: bool) {
-        let bytes = training.precision.activation_bytes() * values;
+    fn activation(&mut self, part: &Part<'_>, values: f64, gated: bool) {
+        let bytes = part.precision.activation_bytes() * values;
         let (forward, backward) = if gated { (3.0, 5.0) } else { (2.0, 3.0) };
         self.stream(forward * bytes, backward * bytes);
     }
 
-    fn experts(&mut self, training: &Training<'_>, experts: Experts) {
-        let layout = &training.layout;
-        let (hidden, gated) = (f64::from(training.model.hidden), training.model.feed_forward.gated);
+    fn experts(&mut self, part: &Part<'_>, experts: Experts) {
+        let layout = part.layout;
+        let (hidden, gated) = (f64::from(part.model.hidden), part.model.feed_forward.gated);
         let local = f64::from(experts.count) / f64::from(layout.expert);
         let share = f64::from(layout.expert_tensor);
         // Tokens of this GPU before they are sent: split as by the sequence, gathered again where experts are split.
@@ -218,12 +218,12 @@ impl Layer {
         self.multiply(own, hidden, f64::from(experts.count));
         self.operators.push(grouped(hidden, up));
         self.operators.push(grouped(width, hidden));
-        self.activation(training, routed * width, gated);
+        self.activation(part, routed * width, gated);
         // Tokens are put in order of their experts and back: read and written twice.
-        let bytes = 4.0 * training.precision.activation_bytes() * routed * hidden;
+        let bytes = 4.0 * part.precision.activation_bytes() * routed * hidden;
         self.stream(bytes, bytes);
         let reach = Reach { gpus: layout.expert, stride: layout.expert_tensor };
-        let sent = own / share * hidden * training.precision.activation_bytes();
+        let sent = own / share * hidden * part.precision.activation_bytes();
         let bytes = sent * f64::from(experts.active);
         let exchange = Transfer {
             repeat_count: 2.0,
@@ -242,10 +242,10 @@ impl Layer {
     }
 
     /// Norms and residuals, and what tensor parallelism gathers and reduces around so many parts.
-    fn finish(&mut self, training: &Training<'_>, parts: f64) {
-        let layout = &training.layout;
+    fn finish(&mut self, part: &Part<'_>, parts: f64) {
+        let layout = part.layout;
         let stream =
-            layout.tokens() * f64::from(training.model.hidden) * training.precision.activation_bytes();
+            layout.tokens() * f64::from(part.model.hidden) * part.precision.activation_bytes();
         let split = if layout.sequence_parallel { f64::from(layout.tensor) } else { 1.0 };
         self.stream(HIDDEN_FORWARD * stream / split, HIDDEN_BACKWARD * stream / split);
         let reach = Reach { gpus: layout.tensor, stride: 1 };
@@ -262,14 +262,14 @@ impl Layer {
     }
 
     /// Keys and values go around the ring of those who share a sequence; backward their gradients do too.
-    fn context(&mut self, training: &Training<'_>) {
-        let (model, layout) = (training.model, &training.layout);
+    fn context(&mut self, part: &Part<'_>) {
+        let (model, layout) = (part.model, part.layout);
         let kv = (f64::from(model.kv_heads()) / f64::from(layout.tensor)).max(1.0);
         let width = match model.attention.latent {
             Some(latent) => kv * f64::from(latent.plain_dim + latent.rotary_dim + latent.value_dim),
             None => 2.0 * kv * f64::from(model.head_dim()),
         };
-        let own = layout.tokens() * width * training.precision.activation_bytes();
+        let own = layout.tokens() * width * part.precision.activation_bytes();
         let reach = Reach { gpus: layout.context, stride: layout.tensor };
         let whole = own * f64::from(layout.context);
         let gather = Transfer::once(Axis::Context, Collective::AllGather, reach, whole);

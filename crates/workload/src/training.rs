@@ -52,3 +52,24 @@ pub struct Training<'a> {
     /// The program.
     pub framework: &'a Framework,
 }
+
+/// What the work of a layer depends on, of training or of serving.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// How it is split, and the tokens of a micro-batch.
+    pub layout: &'a Layout,
+    /// Of what matrices are multiplied.
+    pub precision: Precision,
+    /// Whether attention is several kernels, whose scores are stored.
+    pub is_unfused: bool,
+}
+
+impl Training<'_> {
+    /// What a layer of it depends on.
+    pub fn part(&self) -> Part<'_> {
+        let Self { model, layout, precision, framework } = self;
+        Part { model, layout, precision: *precision, is_unfused: framework.is_unfused() }
+    }
+}

@@ -1,7 +1,7 @@
 //! Seconds of one GPU's kernels.
 
-use weft_catalogue::{AttentionKernel, Catalogue, Framework, Gpu};
-use weft_workload::{Layer, Multiply, Operator, Pass, Precision, Shape, Stream};
+use weft_catalogue::{AttentionKernel, Catalogue, Engine, Framework, Gpu};
+use weft_workload::{Layer, Multiply, Operator, Pass, Precision, Shape, Stream, WeightFormat};
 
 use super::TrainError;
 use crate::nccl::constants::Constants;
@@ -15,6 +15,15 @@ const UNFUSED_SCORES: f64 = 2.0;
 
 /// Width of the heads that shares of attention are of.
 const USUAL_HEAD: f64 = 128.0;
+
+/// Seconds of the forward pass of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Forward {
+    /// Reading weights and activations.
+    pub reading_s: f64,
+    /// What computing takes beyond that.
+    pub computing_s: f64,
+}
 
 /// What a GPU reaches, for one precision and framework.
 #[derive(Debug, Clone)]
@@ -34,6 +43,10 @@ pub struct ComputePrices {
     cast_bytes: f64,
     /// Bytes of an element that is multiplied.
     element_bytes: f64,
+    /// Bytes of a weight of a layer as the memory's rate counts them: more where unpacking slows reading down.
+    weight_bytes: f64,
+    /// The same of the output layer.
+    output_bytes: f64,
     inner_fill: f64,
     grouped: f64,
     grouped_above: f64,
@@ -68,12 +81,90 @@ impl ComputePrices {
             eager: framework.eager_bytes.value.as_f64(),
             cast_bytes: if cast(precision) { only("kernels", "cast-bytes")? } else { 0.0 },
             element_bytes: element_bytes(precision),
+            weight_bytes: element_bytes(precision),
+            output_bytes: 2.0,
             inner_fill: only("kernels", "inner-fill")?,
             grouped: only("kernels", "grouped")?,
             grouped_above: only("kernels", "grouped-above-experts")?,
             imbalance: only("kernels", "imbalance")?,
             gap_s: framework.kernel_gap.value.as_seconds(),
         })
+    }
+
+    /// What `gpu` reaches when `engine` serves weights of that format. Kernels have no gaps here: what a layer takes
+    /// besides is the engine's.
+    pub fn serving(
+        gpu: &Gpu,
+        format: WeightFormat,
+        engine: &Engine,
+        catalogue: &Catalogue,
+    ) -> Result<Self, TrainError> {
+        let constants = Constants::of(catalogue, "step-time")?;
+        let shares = Shares { constants, gpu };
+        let factor = engine.multiply_factor_on(gpu);
+        let peak_half = peak(gpu, Precision::Half)?;
+        // Where the GPU cannot multiply the format, the kernel unpacks it.
+        let precision = format.precision();
+        let (precision, peak_layer) =
+            peak(gpu, precision).map_or((Precision::Half, peak_half), |peak| (precision, peak));
+        let only = |table, row| constants.only(table, row);
+        let unpacked = match format {
+            WeightFormat::Half | WeightFormat::Fp8 => 1.0,
+            WeightFormat::Int8
+            | WeightFormat::Int4
+            | WeightFormat::Nvfp4
+            | WeightFormat::Q4
+            | WeightFormat::Q5
+            | WeightFormat::Q6
+            | WeightFormat::Q8 => engine.quantised_share.value.as_f64(),
+        };
+        Ok(Self {
+            layer: peak_layer * shares.multiply(precision)? * factor,
+            half: peak_half * shares.multiply(Precision::Half)? * factor,
+            attention: peak_half * shares.attention(AttentionKernel::Flash)?,
+            attention_backward: only("attention", "backward")?,
+            unfused: false,
+            stream: rate(gpu) * engine.memory_share_on(gpu),
+            eager: 1.0,
+            cast_bytes: 0.0,
+            element_bytes: element_bytes(precision),
+            weight_bytes: format.layer_bytes() / unpacked,
+            output_bytes: format.table_bytes(),
+            inner_fill: only("kernels", "inner-fill")?,
+            grouped: only("kernels", "grouped")?,
+            grouped_above: only("kernels", "grouped-above-experts")?,
+            imbalance: only("kernels", "imbalance")?,
+            gap_s: 0.0,
+        })
+    }
+
+    /// The forward pass of a layer without attention: what reading takes, and what computing takes beyond that.
+    pub fn forward(&self, layer: &Layer) -> Forward {
+        let mut forward = Forward::default();
+        for operator in &layer.operators {
+            match operator {
+                Operator::Multiply(multiply) => {
+                    let Multiply { row_count, inner_count, column_count, count, .. } = *multiply;
+                    let (compute, read) = self.parts(multiply, (row_count, inner_count, column_count));
+                    forward.reading_s += count * read;
+                    forward.computing_s += count * (compute - read).max(0.0);
+                }
+                Operator::Attention { .. } => {}
+                Operator::Stream(stream) => forward.computing_s += self.stream(*stream, Pass::Forward),
+            }
+        }
+        forward
+    }
+
+    /// Seconds of the core of attention forward, where each query sees many keys.
+    pub fn attention_forward(&self, layer: &Layer) -> f64 {
+        self.scores(layer)
+    }
+
+    /// Seconds of attention of one new token for each sequence: its cache is read, and multiplied.
+    pub fn cached_attention(&self, bytes: f64, flops: f64) -> (f64, f64) {
+        let (read, compute) = (bytes / self.stream, flops / self.attention);
+        (read, (compute - read).max(0.0))
     }
 
     /// Seconds of all kernels of a layer.
@@ -125,9 +216,19 @@ impl ComputePrices {
 
     /// One multiplication of `rows x inner` by `inner x columns`, `cast` elements of which are cast before.
     fn product(&self, multiply: &Multiply, (rows, inner, columns): (f64, f64, f64), cast: f64) -> f64 {
-        let (rate, bytes, cast_bytes) = match multiply.shape {
-            Shape::Layer | Shape::Grouped => (self.layer, self.element_bytes, self.cast_bytes),
-            Shape::Output => (self.half, 2.0, 0.0),
+        let (compute, read) = self.parts(multiply, (rows, inner, columns));
+        let cast_bytes = match multiply.shape {
+            Shape::Layer | Shape::Grouped => self.cast_bytes,
+            Shape::Output => 0.0,
+        };
+        multiply.count * (compute.max(read) + cast * cast_bytes / self.stream)
+    }
+
+    /// Seconds of one multiplication by its FLOP, and by its bytes.
+    fn parts(&self, multiply: &Multiply, (rows, inner, columns): (f64, f64, f64)) -> (f64, f64) {
+        let (rate, bytes, weight_bytes) = match multiply.shape {
+            Shape::Layer | Shape::Grouped => (self.layer, self.element_bytes, self.weight_bytes),
+            Shape::Output => (self.half, 2.0, self.output_bytes),
         };
         let (share, imbalance) = match multiply.shape {
             Shape::Grouped => {
@@ -137,9 +238,8 @@ impl ComputePrices {
             Shape::Layer | Shape::Output => (1.0, 1.0),
         };
         let flops = 2.0 * rows * (inner + self.inner_fill) * columns;
-        let moved = bytes * (rows * inner + inner * columns) + 2.0 * rows * columns;
-        let one = (flops * imbalance / (rate * share)).max(moved / self.stream);
-        multiply.count * (one + cast * cast_bytes / self.stream)
+        let moved = bytes * rows * inner + weight_bytes * inner * columns + 2.0 * rows * columns;
+        (flops * imbalance / (rate * share), moved / self.stream)
     }
 
     fn attention(&self, causal_flops: f64, head_dim: f64, pass: Pass) -> f64 {

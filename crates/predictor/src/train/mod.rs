@@ -14,7 +14,7 @@ mod step;
 mod timeline;
 mod torus;
 
-pub use compute::ComputePrices;
+pub use compute::{ComputePrices, Forward};
 pub use network::Network;
 pub use score::{Answered, FileScore, Kept, KindScore, Pair, Ratio, Ratios, Tables, TrainReport, score};
 pub use search::{Candidate, Found, Search};

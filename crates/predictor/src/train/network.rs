@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use weft_base::Bytes;
 use weft_collective::Collective;
-use weft_topology::NodeId;
+use weft_topology::{NcclPath, NodeId};
 use weft_workload::{Axis, Reach, Transfer};
 
 use super::{Site, TrainError};
 use crate::predict::{Predictor, Request};
-use crate::time::Launch;
 
 /// The least size of which a time is asked, and by how much it grows: between them, times are taken on a line of
 /// logarithms.
@@ -24,6 +23,15 @@ pub(super) struct Spread {
     within: u32,
     stride: u32,
     domains: u32,
+}
+
+/// How GPUs of a group read each other's memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Peers {
+    /// Over links of the GPU fabric, all of them.
+    pub fabric: bool,
+    /// What one stream reaches between the worst two.
+    pub rate_gbps: f64,
 }
 
 /// Times by size, of one collective of one spread of ranks.
@@ -108,10 +116,7 @@ impl<'s> Network<'s> {
                 has: self.site.gpus,
             });
         }
-        let gpus: Vec<NodeId> = self.members(spread);
-        let request =
-            Request { gpus: Some(gpus), launch: Some(Launch::Framework), ..Request::new(collective) };
-        let predictor = Predictor::new(&self.site.topology, self.site.catalogue, &request)?;
+        let predictor = self.predictor(collective, spread)?;
         let sizes: Vec<Bytes> =
             (0..POINTS).map(|step| Bytes::new(1 << (LEAST_POWER + POWER_STEP * step))).collect();
         let predictor = match (spread.domains, collective) {
@@ -123,6 +128,47 @@ impl<'s> Network<'s> {
         };
         let rows = predictor.rows(collective, &sizes)?;
         Ok(rows.iter().map(|row| row.time.as_seconds()).collect())
+    }
+
+    /// The library on the group's GPUs in the first two domains.
+    fn predictor(&self, collective: Collective, spread: Spread) -> Result<Predictor<'s>, TrainError> {
+        let request = Request {
+            gpus: Some(self.members(spread)),
+            launch: Some(self.site.launch),
+            access: self.site.access.clone(),
+            ..Request::new(collective)
+        };
+        Ok(Predictor::new(&self.site.topology, self.site.catalogue, &request)?)
+    }
+
+    /// How the GPUs of a group reach each other's memory; `None` where the group spans domains, or some do not.
+    pub(crate) fn peers(&self, reach: Reach) -> Result<Option<Peers>, TrainError> {
+        let spread = self.spread(reach);
+        if spread.domains > 1 || reach.gpus < 2 || self.site.torus.is_some() {
+            return Ok(None);
+        }
+        let predictor = self.predictor(Collective::AllReduce, spread)?;
+        let system = predictor.system();
+        let pairs = || system.paths().filter(|path| path.kind != NcclPath::Loc);
+        if pairs().any(|path| path.staged) {
+            return Ok(None);
+        }
+        let fabric = pairs().all(|path| path.kind == NcclPath::Nvl);
+        let rate = pairs().map(|path| path.rate).fold(f64::INFINITY, f64::min);
+        Ok(rate.is_finite().then_some(Peers { fabric, rate_gbps: rate }))
+    }
+
+    /// What bounds a transfer, in words.
+    pub(crate) fn bound_by(&self, transfer: &Transfer) -> Result<String, TrainError> {
+        let spread = self.spread(transfer.reach);
+        if self.site.torus.is_some() {
+            return Ok("the links between chips".to_owned());
+        }
+        let predictor = self.predictor(transfer.collective, spread)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "buffers are positive and fit")]
+        let size = Bytes::new(transfer.bytes.max(1.0) as u64);
+        let rows = predictor.rows(transfer.collective, &[size])?;
+        Ok(rows.first().map_or_else(String::new, |row| row.bound_by.clone()))
     }
 
     /// The GPUs of one group in the first two domains.

@@ -10,6 +10,8 @@ use super::torus::Torus;
 use super::{TrainError, compute};
 use crate::nccl::cluster;
 use crate::nccl::constants::Constants;
+use crate::nccl::system::PeerAccess;
+use crate::time::Launch;
 
 /// Hosts that are built of a cluster of servers: enough for one to talk with another.
 const HOSTS: u32 = 2;
@@ -18,8 +20,12 @@ const RACK_HOSTS: u32 = 36;
 
 /// A machine that steps run on.
 pub struct Site<'c> {
-    pub(super) catalogue: &'c Catalogue,
+    pub(crate) catalogue: &'c Catalogue,
     pub(super) topology: Topology,
+    /// Who starts the collectives' kernels.
+    pub(super) launch: Launch,
+    /// Who may access whose memory.
+    pub(super) access: PeerAccess,
     /// Times of collectives that were asked for.
     pub(super) curves: Curves,
     /// How chips of TPUs are joined: all of them are one domain.
@@ -35,8 +41,26 @@ pub struct Site<'c> {
 }
 
 impl<'c> Site<'c> {
-    /// Looks at `machine`. Its domains are alike, so that only two of them are built.
+    /// Looks at `machine`, for training. Its domains are alike, so that only two of them are built.
     pub fn new(machine: &Machine, catalogue: &'c Catalogue) -> Result<Self, TrainError> {
+        Self::with(machine, catalogue, Launch::Framework, PeerAccess::AsUsual)
+    }
+
+    /// The same for serving: kernels wait for no host, and a patched driver may make cards peers.
+    pub fn serving(
+        machine: &Machine,
+        catalogue: &'c Catalogue,
+        access: PeerAccess,
+    ) -> Result<Self, TrainError> {
+        Self::with(machine, catalogue, Launch::ProcessPerGpu, access)
+    }
+
+    fn with(
+        machine: &Machine,
+        catalogue: &'c Catalogue,
+        launch: Launch,
+        access: PeerAccess,
+    ) -> Result<Self, TrainError> {
         let mut few = machine.clone();
         let spans = machine.fabric.as_ref().is_some_and(|fabric| fabric.spans_hosts);
         few.host.count = machine.host.count.min(if spans { RACK_HOSTS } else { HOSTS });
@@ -51,7 +75,7 @@ impl<'c> Site<'c> {
         let domains = if torus.is_some() { Vec::new() } else { cluster::nodes(&topology, &gpus) };
         let domain_gpus = domains.first().map_or(all, |domain| count(domain.len()));
         let curves = Curves::default();
-        Ok(Self { catalogue, topology, curves, domains, torus, gpu, domain_gpus, gpus: all })
+        Ok(Self { catalogue, topology, launch, access, curves, domains, torus, gpu, domain_gpus, gpus: all })
     }
 
     /// Dense peak of one GPU in that precision; `None` where it has none.

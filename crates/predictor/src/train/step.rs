@@ -292,14 +292,14 @@ impl<'a> Pricer<'a> {
         }
         let framework = self.framework;
         let expert_host = framework.expert_layer_host.as_ref().map_or(0.0, |host| host.value.as_seconds());
-        let sparse = self.model.experts.map(|experts| Layer::sparse(training, experts));
+        let sparse = self.model.experts.map(|experts| Layer::sparse(&training.part(), experts));
         let factor = framework.expert_factor.as_ref().map_or(1.0, |factor| factor.value.as_f64());
         let found = Layers {
-            dense: self.layer(training, &Layer::dense(training), framework.layer_host.value.as_seconds())?,
+            dense: self.layer(training, &Layer::dense(&training.part()), framework.layer_host.value.as_seconds())?,
             sparse: sparse
                 .map_or(Ok(Micro::default()), |layer| self.layer(training, &layer, expert_host))?
                 .scaled(factor),
-            output: self.layer(training, &Layer::output(training), 0.0)?,
+            output: self.layer(training, &Layer::output(&training.part()), 0.0)?,
         };
         self.layers.borrow_mut().insert(key, found);
         Ok(found)
