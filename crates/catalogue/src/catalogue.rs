@@ -8,8 +8,8 @@ use thiserror::Error;
 use weft_base::{is_spelling, nearest, simplify};
 
 use crate::{
-    Cable, ChannelPart, Cpu, Engine, Failure, Framework, Gpu, Library, LinkKind, Machine, Model, Nic, Price, Restart,
-    Retimer, Server, Source, Switch, Transceiver,
+    Cable, ChannelPart, Cpu, Engine, Failure, Framework, Gpu, Library, LinkKind, Machine, Model, Nic, Price,
+    Restart, Retimer, Server, Source, Switch, Transceiver,
 };
 
 /// The embedded facts.

@@ -19,15 +19,16 @@ pub const FILE_UNREADABLE: Code = Code {
 /// A step of training that has no price.
 pub const NO_STEP: Code = Code {
     name: "no-step",
-    explanation: "A step of training cannot be priced: the model, the program or the layout is not known or cannot be, or the \
-        machine is too small for it. The message says which, and the hint what to change.",
+    explanation: "A step of training or of inference cannot be priced: the model, the program or the layout is not known or \
+        cannot be, or the machine is too small for it. The message says which, and the hint what to change.",
 };
 
 /// A layout whose GPUs would keep more than their memory.
 pub const DOES_NOT_FIT: Code = Code {
     name: "does-not-fit",
     explanation: "One GPU of the layout would keep more than its memory holds: weights, gradients, the optimizer's state, and \
-        activations until their backward pass. The message says by how much and what takes most. Sharing more \
+        activations until their backward pass; of a model that is served, weights and the KV cache. The message says \
+        by how much and what takes most. Sharing more \
         (`--zero 3`, `--tp`, `--pp`), computing activations again (`--recompute full`) or smaller micro-batches need less.",
 };
 

@@ -25,6 +25,7 @@ mod pairs;
 mod plan;
 mod predict;
 mod report;
+mod serve;
 mod settings;
 mod show;
 mod simulate;

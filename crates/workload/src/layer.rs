@@ -244,8 +244,7 @@ impl Layer {
     /// Norms and residuals, and what tensor parallelism gathers and reduces around so many parts.
     fn finish(&mut self, part: &Part<'_>, parts: f64) {
         let layout = part.layout;
-        let stream =
-            layout.tokens() * f64::from(part.model.hidden) * part.precision.activation_bytes();
+        let stream = layout.tokens() * f64::from(part.model.hidden) * part.precision.activation_bytes();
         let split = if layout.sequence_parallel { f64::from(layout.tensor) } else { 1.0 };
         self.stream(HIDDEN_FORWARD * stream / split, HIDDEN_BACKWARD * stream / split);
         let reach = Reach { gpus: layout.tensor, stride: 1 };

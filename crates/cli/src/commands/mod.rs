@@ -14,6 +14,7 @@ mod man;
 mod plan;
 mod predict;
 mod questions;
+mod serve;
 mod show;
 mod simulate;
 mod train;
@@ -44,6 +45,7 @@ enum Command {
     Plan(plan::Args),
     Simulate(simulate::Args),
     Train(train::Args),
+    Serve(serve::Args),
     Bench(bench::Args),
     Validate(validate::Args),
     Check(check::Args),
@@ -94,6 +96,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Plan(args)) => plan::run(&args, catalogue()),
         Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),
         Some(Command::Train(args)) => train::run(&args, catalogue()),
+        Some(Command::Serve(args)) => serve::run(&args, catalogue()),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Check(args)) => check::run(&args, catalogue()),

@@ -4,7 +4,7 @@ use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Question, command, example.
-const QUESTIONS: [(&str, &str); 12] = [
+const QUESTIONS: [(&str, &str); 13] = [
     ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
     ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
     (
@@ -19,6 +19,10 @@ const QUESTIONS: [(&str, &str); 12] = [
     (
         "How long does a step of training take?",
         "weft train '64 x dgx-h100 @ rail-optimized(leaf 64x400G)' --model llama-3.1-70b --batch 1024",
+    ),
+    (
+        "How long does a token take when a model is served?",
+        "weft serve '2 rtx-3090 @ pcie4x16 + nvlink-bridge' --model qwen3-32b --weights int4 --tp 2",
     ),
     ("What do the processes of this host reach?", "weft bench all-reduce --ranks 2"),
     ("How well does the model agree with what was measured?", "weft validate ../shared/measured"),

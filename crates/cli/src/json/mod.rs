@@ -10,6 +10,7 @@ mod evidence;
 pub mod measured;
 pub mod plan;
 pub mod predict;
+pub mod serve;
 pub mod show;
 pub mod simulate;
 pub mod subsets;

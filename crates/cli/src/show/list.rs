@@ -33,9 +33,11 @@ pub enum List {
     Models,
     /// Programs that train them.
     Frameworks,
+    /// Programs that serve them.
+    Engines,
 }
 
-const KINDS: [List; 11] = [
+const KINDS: [List; 12] = [
     List::Systems,
     List::Gpus,
     List::Nics,
@@ -47,6 +49,7 @@ const KINDS: [List; 11] = [
     List::Networks,
     List::Models,
     List::Frameworks,
+    List::Engines,
 ];
 
 /// The names of one kind, or of all.
@@ -77,6 +80,9 @@ fn one(kind: List, catalogue: &Catalogue) -> String {
             "Frameworks",
             catalogue.frameworks.iter().map(|program| same(&program.name, &program.title)).collect(),
         ),
+        List::Engines => {
+            ("Engines", catalogue.engines.iter().map(|program| same(&program.name, &program.title)).collect())
+        }
         List::Gpus => ("GPUs", catalogue.gpus.iter().map(|gpu| same(&gpu.name, &gpu.title)).collect()),
         List::Nics => ("NICs", catalogue.nics.iter().map(|nic| same(&nic.name, &nic.title)).collect()),
         List::Cpus => ("CPUs", catalogue.cpus.iter().map(|cpu| same(&cpu.name, &cpu.title)).collect()),

@@ -92,7 +92,10 @@ impl<'a> Server<'a> {
             return Err(TrainError::TooFewGpus { wanted: layout.gpus(), has: self.site.gpus });
         }
         if layout.tensor > 1 && !self.engine.splits_matrices.value {
-            return Err(weft_workload::Misfit::Needs("this engine splits layers over GPUs (`--pp`), not matrices").into());
+            return Err(weft_workload::Misfit::Needs(
+                "this engine splits layers over GPUs (`--pp`), not matrices",
+            )
+            .into());
         }
         let run = Run::new(self, serving)?;
         let (prefill, decode) = (run.prefill(1)?, run.decode()?);
@@ -127,7 +130,8 @@ impl<'a> Server<'a> {
         let layers = serving.layers(sequences, sequences);
         let layer = if serving.model.experts.is_some() { &layers.sparse } else { &layers.dense };
         let hop = serving.hop(sequences);
-        let Some(transfer) = layer.forward.iter().chain(hop.iter()).max_by(|a, b| a.bytes.total_cmp(&b.bytes))
+        let Some(transfer) =
+            layer.forward.iter().chain(hop.iter()).max_by(|a, b| a.bytes.total_cmp(&b.bytes))
         else {
             return Ok(None);
         };
@@ -206,8 +210,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let mut breakdown = self.layers(sequences, sequences)?;
         let read = serving.cache_read(serving.middle_tokens());
         let each = f64::from(sequences);
-        let (cache_s, more_s) =
-            self.server.compute.cached_attention(each * read.bytes, each * read.flops);
+        let (cache_s, more_s) = self.server.compute.cached_attention(each * read.bytes, each * read.flops);
         breakdown.cache_s += cache_s;
         breakdown.compute_s += more_s;
         let stages = f64::from(serving.layout.pipeline);

@@ -62,7 +62,8 @@ impl<'s> Reduce<'s> {
 
 fn own(network: &Network<'_>, tensor: u32, catalogue: &Catalogue) -> Result<Option<OneShot>, TrainError> {
     let constants = Constants::of(catalogue, "serve-time")?;
-    let Some(row) = ["2", "4", "8"].into_iter().find(|row| row.parse::<u32>().is_ok_and(|gpus| tensor <= gpus))
+    let Some(row) =
+        ["2", "4", "8"].into_iter().find(|row| row.parse::<u32>().is_ok_and(|gpus| tensor <= gpus))
     else {
         return Ok(None);
     };

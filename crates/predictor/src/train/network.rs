@@ -165,7 +165,11 @@ impl<'s> Network<'s> {
             return Ok("the links between chips".to_owned());
         }
         let predictor = self.predictor(transfer.collective, spread)?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "buffers are positive and fit")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "buffers are positive and fit"
+        )]
         let size = Bytes::new(transfer.bytes.max(1.0) as u64);
         let rows = predictor.rows(transfer.collective, &[size])?;
         Ok(rows.first().map_or_else(String::new, |row| row.bound_by.clone()))

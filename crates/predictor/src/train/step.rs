@@ -295,7 +295,11 @@ impl<'a> Pricer<'a> {
         let sparse = self.model.experts.map(|experts| Layer::sparse(&training.part(), experts));
         let factor = framework.expert_factor.as_ref().map_or(1.0, |factor| factor.value.as_f64());
         let found = Layers {
-            dense: self.layer(training, &Layer::dense(&training.part()), framework.layer_host.value.as_seconds())?,
+            dense: self.layer(
+                training,
+                &Layer::dense(&training.part()),
+                framework.layer_host.value.as_seconds(),
+            )?,
             sparse: sparse
                 .map_or(Ok(Micro::default()), |layer| self.layer(training, &layer, expert_host))?
                 .scaled(factor),

@@ -27,17 +27,8 @@ pub enum WeightFormat {
 
 impl WeightFormat {
     /// All, widest first within each family.
-    pub const ALL: [Self; 9] = [
-        Self::Half,
-        Self::Fp8,
-        Self::Int8,
-        Self::Int4,
-        Self::Nvfp4,
-        Self::Q8,
-        Self::Q6,
-        Self::Q5,
-        Self::Q4,
-    ];
+    pub const ALL: [Self; 9] =
+        [Self::Half, Self::Fp8, Self::Int8, Self::Int4, Self::Nvfp4, Self::Q8, Self::Q6, Self::Q5, Self::Q4];
 
     /// The word in text and JSON.
     pub fn word(self) -> &'static str {
@@ -87,7 +78,9 @@ impl WeightFormat {
         match self {
             Self::Fp8 => Precision::Fp8,
             Self::Nvfp4 => Precision::Fp4,
-            Self::Half | Self::Int8 | Self::Int4 | Self::Q4 | Self::Q5 | Self::Q6 | Self::Q8 => Precision::Half,
+            Self::Half | Self::Int8 | Self::Int4 | Self::Q4 | Self::Q5 | Self::Q6 | Self::Q8 => {
+                Precision::Half
+            }
         }
     }
 }

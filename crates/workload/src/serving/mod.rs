@@ -69,17 +69,15 @@ impl Serving<'_> {
     pub fn layers(&self, tokens: u32, sequences: u32) -> ServeLayers {
         let split = self.split(tokens);
         let last = self.split(sequences);
-        let part = |layout| Part { model: self.model, layout, precision: crate::Precision::Half, is_unfused: false };
+        let part =
+            |layout| Part { model: self.model, layout, precision: crate::Precision::Half, is_unfused: false };
         let sparse = self.model.experts.map_or_else(Layer::default, |experts| {
             let mut layer = Layer::sparse(&part(&split), experts);
             layer.operators.iter_mut().for_each(touched);
             layer
         });
-        let mut layers = ServeLayers {
-            dense: Layer::dense(&part(&split)),
-            sparse,
-            output: Layer::output(&part(&last)),
-        };
+        let mut layers =
+            ServeLayers { dense: Layer::dense(&part(&split)), sparse, output: Layer::output(&part(&last)) };
         for layer in [&mut layers.dense, &mut layers.sparse] {
             layer.forward.retain(|transfer| self.is_sent(transfer));
             layer.backward.clear();
@@ -109,15 +107,12 @@ impl Serving<'_> {
 
     /// Bytes that one layer keeps of one token, of one GPU.
     pub(crate) fn token_bytes(&self) -> f64 {
-        let numbers = match self.model.attention.latent {
+        if let Some(latent) = self.model.attention.latent {
             // The latent is the same for all heads, so that each GPU keeps all of it.
-            Some(latent) => f64::from(latent.kv_rank + latent.rotary_dim),
-            None => {
-                let heads = (f64::from(self.model.kv_heads()) / f64::from(self.layout.tensor)).max(1.0);
-                2.0 * heads * f64::from(self.model.head_dim())
-            }
-        };
-        numbers * self.cache_bytes
+            return f64::from(latent.kv_rank + latent.rotary_dim) * self.cache_bytes;
+        }
+        let heads = (f64::from(self.model.kv_heads()) / f64::from(self.layout.tensor)).max(1.0);
+        2.0 * heads * f64::from(self.model.head_dim()) * self.cache_bytes
     }
 
     /// Tokens that are seen, summed over layers.
@@ -239,7 +234,8 @@ mod tests {
         let memory = ServeMemory::of(&serving("llama-3.3-70b", ServeLayout::ONE), 8192.0);
         // 70.55 billion weights of 2 bytes.
         assert!((memory.weights_bytes / 141.1e9 - 1.0).abs() < 0.01, "{}", memory.weights_bytes);
-        let split = ServeMemory::of(&serving("llama-3.3-70b", ServeLayout { tensor: 2, ..ServeLayout::ONE }), 8192.0);
+        let split =
+            ServeMemory::of(&serving("llama-3.3-70b", ServeLayout { tensor: 2, ..ServeLayout::ONE }), 8192.0);
         assert!((split.weights_bytes / memory.weights_bytes - 0.5).abs() < 1e-9);
     }
 
