@@ -64,7 +64,7 @@ fn summary(served: &Served<'_>, first: &ServeCandidate) -> String {
         let share = 100.0 * time.decode.tensor_latency_s / time.decode.tensor_s;
         let _ = writeln!(
             text,
-            "  of the all-reduces of a token {share:.0} % is latency, which no faster link takes away"
+            "  of the all-reduces of a token {share:.0} % is latency, which more bandwidth does not take away"
         );
     }
     text

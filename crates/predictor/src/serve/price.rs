@@ -103,7 +103,7 @@ impl<'a> Server<'a> {
         let all_prompts_s = run.prefill(serving.own_batch())?.total_s();
         let batch = f64::from(serving.batch);
         let generated = f64::from(serving.generated_tokens);
-        let memory = ServeMemory::of(serving, self.chunk_tokens());
+        let memory = ServeMemory::of(serving, self.engine.chunk_tokens.value);
         let usable_bytes = self.site.gpu_bytes() * self.engine.memory_use.value.as_f64();
         let copies = f64::from(layout.copies * layout.replicas());
         Ok(ServeTime {

@@ -19,7 +19,7 @@ pub struct ServeMemory {
 
 impl ServeMemory {
     /// Of `serving`, where prompts are computed in pieces of `chunk_tokens`.
-    pub fn of(serving: &Serving<'_>, chunk_tokens: f64) -> Self {
+    pub fn of(serving: &Serving<'_>, chunk_tokens: u32) -> Self {
         let layout = &serving.layout;
         let share = f64::from(serving.model.layers).max(1.0);
         let stage = (share / f64::from(layout.pipeline)).ceil() / share;
@@ -29,7 +29,7 @@ impl ServeMemory {
             weights_bytes: weights(serving, stage),
             cache_bytes: f64::from(serving.own_batch()) * sequence_bytes,
             sequence_bytes,
-            buffer_bytes: buffers(serving, chunk_tokens),
+            buffer_bytes: buffers(serving, f64::from(chunk_tokens)),
         }
     }
 

@@ -93,15 +93,15 @@ impl Serving<'_> {
         (layout.pipeline > 1).then(|| Transfer::once(Axis::Pipeline, Collective::SendRecv, reach, bytes))
     }
 
-    /// What one more token of a sequence with `context` tokens reads, over all layers.
-    pub fn cache_read(&self, context: f64) -> CacheRead {
+    /// What one more token of a sequence with `context_count` tokens reads, over all layers.
+    pub fn cache_read(&self, context_count: f64) -> CacheRead {
         let heads = f64::from(self.model.attention.heads) / f64::from(self.layout.tensor);
         let widths = match self.model.attention.latent {
             // Queries are brought into the latent space, so that keys and values are read as they are kept.
             Some(latent) => 2.0 * f64::from(latent.kv_rank) + f64::from(latent.rotary_dim),
             None => 2.0 * f64::from(self.model.head_dim()),
         };
-        let seen = self.seen_tokens(context);
+        let seen = self.seen_tokens(context_count);
         CacheRead { bytes: seen * self.token_bytes(), flops: 2.0 * seen * heads * widths }
     }
 
@@ -231,11 +231,11 @@ mod tests {
 
     #[test]
     fn a_70b_needs_two_gpus_of_80_gb() {
-        let memory = ServeMemory::of(&serving("llama-3.3-70b", ServeLayout::ONE), 8192.0);
+        let memory = ServeMemory::of(&serving("llama-3.3-70b", ServeLayout::ONE), 8192);
         // 70.55 billion weights of 2 bytes.
         assert!((memory.weights_bytes / 141.1e9 - 1.0).abs() < 0.01, "{}", memory.weights_bytes);
         let split =
-            ServeMemory::of(&serving("llama-3.3-70b", ServeLayout { tensor: 2, ..ServeLayout::ONE }), 8192.0);
+            ServeMemory::of(&serving("llama-3.3-70b", ServeLayout { tensor: 2, ..ServeLayout::ONE }), 8192);
         assert!((split.weights_bytes / memory.weights_bytes - 0.5).abs() < 1e-9);
     }
 

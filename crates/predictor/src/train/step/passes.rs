@@ -150,12 +150,12 @@ impl Pricer<'_> {
     /// A micro-batch on the first stage, and on the last.
     fn stage_times(&self, training: &Training<'_>) -> Result<(StageTime, StageTime), TrainError> {
         let layers = self.layers(training)?;
-        let dense = self.kind(training, &Layer::dense(training), layers.dense)?;
+        let dense = self.kind(training, &Layer::dense(&training.part()), layers.dense)?;
         let sparse = match self.model.experts {
-            Some(experts) => self.kind(training, &Layer::sparse(training, experts), layers.sparse)?,
+            Some(experts) => self.kind(training, &Layer::sparse(&training.part(), experts), layers.sparse)?,
             None => Kind::default(),
         };
-        let output = self.kind(training, &Layer::output(training), layers.output)?;
+        let output = self.kind(training, &Layer::output(&training.part()), layers.output)?;
         let times: Vec<StageTime> = weft_workload::stages(training)
             .iter()
             .map(|stage| {
