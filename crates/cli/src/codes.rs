@@ -23,6 +23,13 @@ pub const NO_STEP: Code = Code {
         cannot be, or the machine is too small for it. The message says which, and the hint what to change.",
 };
 
+/// Frames that no cards share.
+pub const NO_FRAMES: Code = Code {
+    name: "no-frames",
+    explanation: "Frames cannot be shared: the machine has one GPU, or no link joins the first two. Name a machine with two \
+        or more cards, such as `2 gtx-1080 @ pcie3x8 + sli-hb`.",
+};
+
 /// A layout whose GPUs would keep more than their memory.
 pub const DOES_NOT_FIT: Code = Code {
     name: "does-not-fit",
@@ -217,6 +224,7 @@ pub const CODES: &[Code] = &[
     UNPLAYABLE,
     FILE_TOO_LARGE,
     NO_STEP,
+    NO_FRAMES,
     DOES_NOT_FIT,
     ARCHIVE_DAMAGED,
     ARCHIVE_TOO_LARGE,

@@ -14,6 +14,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod fabric;
+mod frames;
 mod gpus;
 mod input;
 mod json;

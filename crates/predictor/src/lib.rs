@@ -12,6 +12,7 @@ mod explain;
 pub mod export;
 mod findings;
 mod found;
+pub mod frames;
 mod known;
 mod limit;
 mod nccl;

@@ -324,5 +324,5 @@ fn experts_shared_by_more_gpus_than_matrices_exchange_tokens() {
     assert!(apart.memory.weights_bytes > together.memory.weights_bytes);
     assert_within(together.memory.weights_bytes / (671e9 / 8.0), 0.97..=1.06);
     // The latent is kept whole by each GPU of a tensor group, so that copies of attention keep eight times as much.
-    assert!(apart.fitting_sequences > 3.0 * together.fitting_sequences);
+    assert!(apart.fitting_count > 3.0 * together.fitting_count);
 }

@@ -9,6 +9,7 @@ mod completions;
 mod convert;
 mod doctor;
 mod explain;
+mod frames;
 mod gather;
 mod man;
 mod plan;
@@ -46,6 +47,7 @@ enum Command {
     Simulate(simulate::Args),
     Train(train::Args),
     Serve(serve::Args),
+    Frames(frames::Args),
     Bench(bench::Args),
     Validate(validate::Args),
     Check(check::Args),
@@ -97,6 +99,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Simulate(args)) => simulate::run(&args, catalogue()),
         Some(Command::Train(args)) => train::run(&args, catalogue()),
         Some(Command::Serve(args)) => serve::run(&args, catalogue()),
+        Some(Command::Frames(args)) => frames::run(&args, catalogue()),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Check(args)) => check::run(&args, catalogue()),

@@ -4,7 +4,7 @@ use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Question, command, example.
-const QUESTIONS: [(&str, &str); 13] = [
+const QUESTIONS: [(&str, &str); 14] = [
     ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
     ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
     (
@@ -23,6 +23,10 @@ const QUESTIONS: [(&str, &str); 13] = [
     (
         "How long does a token take when a model is served?",
         "weft serve '2 rtx-3090 @ pcie4x16 + nvlink-bridge' --model qwen3-32b --weights int4 --tp 2",
+    ),
+    (
+        "Which screen can two cards feed, and what limits them?",
+        "weft frames '2 gtx-1080 @ pcie3x8 + sli-hb' --frame-time '20 ms' --refresh 144",
     ),
     ("What do the processes of this host reach?", "weft bench all-reduce --ranks 2"),
     ("How well does the model agree with what was measured?", "weft validate ../shared/measured"),

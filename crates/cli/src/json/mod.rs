@@ -7,6 +7,7 @@ pub mod changes;
 mod diagnostic;
 pub mod doctor;
 mod evidence;
+pub mod frames;
 pub mod measured;
 pub mod plan;
 pub mod predict;

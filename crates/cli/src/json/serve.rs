@@ -130,7 +130,7 @@ fn one(served: &Served<'_>, candidate: &ServeCandidate) -> CandidateJson {
             buffer_bytes: time.memory.buffer_bytes,
             usable_bytes: time.usable_bytes,
         },
-        fitting_sequences: time.fitting_sequences,
+        fitting_sequences: time.fitting_count,
     }
 }
 

@@ -105,7 +105,7 @@ fn memory(served: &Served<'_>, first: &ServeCandidate) -> String {
     table.row([Cell::new("together"), Cell::number(all).wide().tone(Tone::Heading)]);
     let fit = format!(
         "  {} sequences of {} tokens fit, {} a GPU each\n",
-        first.time.fitting_sequences,
+        first.time.fitting_count,
         served.serving.prompt_tokens + served.serving.generated_tokens,
         size(memory.sequence_bytes)
     );

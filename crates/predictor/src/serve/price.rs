@@ -37,7 +37,7 @@ pub struct ServeTime {
     /// Bytes of a GPU's memory that the engine takes.
     pub usable_bytes: f64,
     /// Sequences of that length that fit, over all GPUs.
-    pub fitting_sequences: f64,
+    pub fitting_count: f64,
 }
 
 impl ServeTime {
@@ -116,7 +116,7 @@ impl<'a> Server<'a> {
             decode,
             decode_tokens_per_s: batch / token_s,
             served_tokens_per_s: batch * generated / (all_prompts_s + generated * token_s),
-            fitting_sequences: copies * memory.sequences_in(usable_bytes),
+            fitting_count: copies * memory.sequences_in(usable_bytes),
             memory,
             usable_bytes,
         })

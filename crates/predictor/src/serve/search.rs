@@ -48,7 +48,7 @@ pub fn best(
         let serving = Serving { layout, ..*asked };
         let time = server.time(&serving)?;
         let lacks = time.memory.total() - time.usable_bytes;
-        let most = time.fitting_sequences.min(f64::from(most_sequences));
+        let most = time.fitting_count.min(f64::from(most_sequences));
         let candidate = ServeCandidate { layout, batch: asked.batch, time };
         if candidate.time.fits() {
             found.fitting_count += 1;
