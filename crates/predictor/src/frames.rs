@@ -195,7 +195,7 @@ pub struct FrameAsk {
     /// Cards.
     pub gpus: u32,
     /// Of the screen.
-    pub refresh_hz: f64,
+    pub refresh_hertz: f64,
     /// Seconds in which one card renders a frame.
     pub frame_s: f64,
     /// Seconds of a frame that the CPU takes, whatever the cards do; 0 where it is not known.
@@ -210,9 +210,9 @@ pub struct FrameAsk {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameRate {
     /// Pictures per second.
-    pub rate_hz: f64,
+    pub rate_hertz: f64,
     /// Of one card alone.
-    pub alone_hz: f64,
+    pub alone_hertz: f64,
     /// What limits them, in words.
     pub bound_by: String,
     /// From the begin of a frame to the screen.
@@ -224,12 +224,12 @@ pub struct FrameRate {
 impl FrameRate {
     /// How many times as many pictures as one card.
     pub fn scaling(&self) -> f64 {
-        self.rate_hz / self.alone_hz
+        self.rate_hertz / self.alone_hertz
     }
 
     /// Pictures on their way at a time.
     pub fn latency_frames(&self) -> f64 {
-        self.latency_s * self.rate_hz
+        self.latency_s * self.rate_hertz
     }
 }
 
@@ -248,15 +248,15 @@ pub fn frame_rate(ask: &FrameAsk, ways: &FrameWays) -> FrameRate {
     let mut limits = vec![
         ("the GPUs".to_owned(), at_once / rendering_s),
         ("the CPU".to_owned(), cpu_hz),
-        ("the screen".to_owned(), ask.refresh_hz),
+        ("the screen".to_owned(), ask.refresh_hertz),
     ];
     limits.extend(link_limits(ask, ways));
     let least = limits.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    let (bound_by, rate_hz) = least.unwrap_or_default();
+    let (bound_by, rate_hertz) = least.unwrap_or_default();
     let copy_s = if ways.frames.is_display { 0.0 } else { surface_s(ask, &ways.frames) };
     FrameRate {
-        rate_hz,
-        alone_hz: (1.0 / ask.frame_s).min(cpu_hz).min(ask.refresh_hz),
+        rate_hertz,
+        alone_hertz: (1.0 / ask.frame_s).min(cpu_hz).min(ask.refresh_hertz),
         bound_by,
         latency_s: ask.cpu_s + rendering_s + copy_s,
         alone_latency_s: ask.cpu_s + ask.frame_s,

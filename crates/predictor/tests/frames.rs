@@ -19,17 +19,17 @@ fn ways(machine: &str) -> FrameWays {
 }
 
 /// Whether a link of that name carries pictures at that refresh rate.
-fn carries(link: &str, size: (u32, u32), refresh_hz: f64) -> bool {
+fn carries(link: &str, size: (u32, u32), refresh_hertz: f64) -> bool {
     let way = FrameWay::of_kind(Catalogue::embedded().link(link).expect("a link"), 1);
-    way.most_hz(picture(size), 2) >= refresh_hz
+    way.most_hz(picture(size), 2) >= refresh_hertz
 }
 
-fn ask(mode: FrameMode, gpus: u32, refresh_hz: f64) -> FrameAsk {
+fn ask(mode: FrameMode, gpus: u32, refresh_hertz: f64) -> FrameAsk {
     FrameAsk {
         picture: picture(UHD),
         mode,
         gpus,
-        refresh_hz,
+        refresh_hertz,
         frame_s: 0.020,
         cpu_s: 0.0,
         repeated_share: 0.0,
@@ -86,7 +86,7 @@ fn alternate_frames_double_the_rate_and_keep_the_latency() {
     let rate = |gpus| frame_rate(&ask(FrameMode::Alternate, gpus, 240.0), &ways("4 r9-290x @ pcie3x16"));
     let (two, four): (FrameRate, FrameRate) = (rate(2), rate(4));
     // 20 ms a frame: 100 Hz of two cards, 200 of four; a frame still takes 20 ms and the way to the screen.
-    assert_near(two.rate_hz, 100.0);
+    assert_near(two.rate_hertz, 100.0);
     assert_near(four.scaling(), 4.0);
     assert_eq!(two.bound_by, "the GPUs");
     assert!(two.latency_s > 0.020 && two.latency_s < 0.024, "{}", two.latency_s);
@@ -98,11 +98,11 @@ fn alternate_frames_double_the_rate_and_keep_the_latency() {
 fn split_frames_shorten_the_latency_but_repeat_what_is_not_split() {
     let hb = ways("2 gtx-1080 @ pcie3x8 + sli-hb");
     let even = frame_rate(&ask(FrameMode::Split, 2, 144.0), &hb);
-    assert_near(even.rate_hz, 100.0);
+    assert_near(even.rate_hertz, 100.0);
     assert_near(even.latency_s, 0.010);
     // A fifth of the work on both cards: 0.2 + 0.8 / 2 of 20 ms.
     let geometry = frame_rate(&FrameAsk { repeated_share: 0.2, ..ask(FrameMode::Split, 2, 144.0) }, &hb);
-    assert_near(geometry.rate_hz, 1.0 / 0.012);
+    assert_near(geometry.rate_hertz, 1.0 / 0.012);
 }
 
 #[test]
@@ -112,14 +112,15 @@ fn what_is_narrow_limits_the_rate() {
     let old = ways("2 gtx-1080 @ pcie3x8 + sli");
     let bridge = frame_rate(&fast, &old);
     assert_eq!(bridge.bound_by, "SLI bridge");
-    assert_near(bridge.rate_hz, 1e9 / 24_883_200.0);
+    assert_near(bridge.rate_hertz, 1e9 / 24_883_200.0);
     assert!(bridge.scaling() < 0.2, "two cards are slower than one here");
     let cpu = frame_rate(&FrameAsk { cpu_s: 0.010, ..fast }, &ways("2 gtx-1080 @ pcie3x8 + sli-hb"));
     assert_eq!(cpu.bound_by, "the CPU");
     assert_near(cpu.scaling(), 1.0);
-    let screen = frame_rate(&FrameAsk { refresh_hz: 60.0, ..fast }, &ways("2 gtx-1080 @ pcie3x8 + sli-hb"));
+    let screen =
+        frame_rate(&FrameAsk { refresh_hertz: 60.0, ..fast }, &ways("2 gtx-1080 @ pcie3x8 + sli-hb"));
     assert_eq!(screen.bound_by, "the screen");
     // 200 MB that the next frame needs, over 7.9 GB/s at most.
     let kept = frame_rate(&FrameAsk { kept_bytes: 2e8, ..fast }, &ways("2 gtx-1080 @ pcie3x8 + sli-hb"));
-    assert!(kept.bound_by.starts_with("PCIe 3.0 x8") && kept.rate_hz < 40.0, "{kept:?}");
+    assert!(kept.bound_by.starts_with("PCIe 3.0 x8") && kept.rate_hertz < 40.0, "{kept:?}");
 }

@@ -104,7 +104,7 @@ impl Args {
                 ModeName::Sfr => FrameMode::Split,
             },
             gpus,
-            refresh_hz: self.refresh,
+            refresh_hertz: self.refresh,
             frame_s: self.frame_time.map_or(0.0, Span::as_seconds),
             cpu_s: self.cpu_time.map_or(0.0, Span::as_seconds),
             repeated_share: f64::from(self.repeated) / 100.0,

@@ -54,7 +54,7 @@ impl Shown<'_> {
 
     /// Bytes/s that pictures put on the link at the screen's rate.
     pub fn load_gbps(&self) -> f64 {
-        self.ways.frames.frame_bytes(self.ask.picture, self.ask.gpus) * self.ask.refresh_hz / 1e9
+        self.ways.frames.frame_bytes(self.ask.picture, self.ask.gpus) * self.ask.refresh_hertz / 1e9
     }
 }
 
@@ -78,7 +78,7 @@ pub fn text(shown: &Shown<'_>) -> String {
         heading(format!("Frames of {}x{}", ask.picture.width, ask.picture.height)),
         shown.machine,
         ask.picture.format.word(),
-        ask.refresh_hz
+        ask.refresh_hertz
     );
     let mut sections = vec![head, link(shown)];
     if let Some(rate) = shown.rate {
@@ -102,11 +102,15 @@ fn link(shown: &Shown<'_>) -> String {
         text,
         "  {:.1} MB a frame, {load:.2} GB/s at {} Hz: {:.0} % of the link",
         bytes / 1e6,
-        ask.refresh_hz,
+        ask.refresh_hertz,
         100.0 * load / way.rate_gbps
     );
     let most = way.most_hz(ask.picture, ask.gpus);
-    let verdict = if most < ask.refresh_hz { "too little for this screen at its full rate" } else { "enough for this screen" };
+    let verdict = if most < ask.refresh_hertz {
+        "too little for this screen at its full rate"
+    } else {
+        "enough for this screen"
+    };
     let _ = writeln!(text, "  it carries up to {} Hz: {verdict}", hertz(most));
     text
 }
@@ -115,9 +119,9 @@ fn pictures(ask: &FrameAsk, rate: &FrameRate) -> String {
     let mut text = format!(
         "{} {} Hz with {} cards, {} Hz with one: {:.2} times\n",
         heading("Pictures"),
-        hertz(rate.rate_hz),
+        hertz(rate.rate_hertz),
         ask.gpus,
-        hertz(rate.alone_hz),
+        hertz(rate.alone_hertz),
         rate.scaling()
     );
     let _ = writeln!(text, "  bound by {}", rate.bound_by);
@@ -140,7 +144,7 @@ fn table(shown: &Shown<'_>) -> String {
         let cells = SIZES.iter().map(|(width, height)| {
             let picture = Picture { width: *width, height: *height, ..shown.ask.picture };
             let most = way.most_hz(picture, shown.ask.gpus);
-            let tone = if most < shown.ask.refresh_hz { Tone::Faint } else { Tone::Heading };
+            let tone = if most < shown.ask.refresh_hertz { Tone::Faint } else { Tone::Heading };
             Cell::number(hertz(most)).tone(tone)
         });
         table.row(std::iter::once(Cell::new(way.title.clone())).chain(cells).collect::<Vec<_>>());

@@ -64,7 +64,7 @@ pub fn document(shown: &Shown<'_>, diagnostics: &[Diagnostic]) -> FramesJson {
         width: ask.picture.width,
         height: ask.picture.height,
         pixels: ask.picture.format.word(),
-        refresh_hz: ask.refresh_hz,
+        refresh_hz: ask.refresh_hertz,
         link: link(shown, way),
         frame_bytes: way.frame_bytes(ask.picture, ask.gpus),
         load_gbps: shown.load_gbps(),
@@ -92,8 +92,8 @@ fn link(shown: &Shown<'_>, way: &FrameWay) -> LinkJson {
 
 fn pictures(rate: &FrameRate) -> PicturesJson {
     PicturesJson {
-        rate_hz: rate.rate_hz,
-        alone_hz: rate.alone_hz,
+        rate_hz: rate.rate_hertz,
+        alone_hz: rate.alone_hertz,
         scaling: rate.scaling(),
         bound_by: rate.bound_by.clone(),
         latency_s: rate.latency_s,
