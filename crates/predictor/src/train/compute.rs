@@ -48,6 +48,8 @@ pub struct ComputePrices {
     /// The same of the output layer.
     output_bytes: f64,
     inner_fill: f64,
+    /// Rows and columns that a block of threads computes at once.
+    tile: f64,
     grouped: f64,
     grouped_above: f64,
     imbalance: f64,
@@ -84,6 +86,7 @@ impl ComputePrices {
             weight_bytes: element_bytes(precision),
             output_bytes: 2.0,
             inner_fill: only("kernels", "inner-fill")?,
+            tile: only("kernels", "tile")?,
             grouped: only("kernels", "grouped")?,
             grouped_above: only("kernels", "grouped-above-experts")?,
             imbalance: only("kernels", "imbalance")?,
@@ -131,6 +134,7 @@ impl ComputePrices {
             weight_bytes: format.layer_bytes() / unpacked,
             output_bytes: format.table_bytes(),
             inner_fill: only("kernels", "inner-fill")?,
+            tile: only("kernels", "tile")?,
             grouped: only("kernels", "grouped")?,
             grouped_above: only("kernels", "grouped-above-experts")?,
             imbalance: only("kernels", "imbalance")?,
@@ -237,7 +241,8 @@ impl ComputePrices {
             }
             Shape::Layer | Shape::Output => (1.0, 1.0),
         };
-        let flops = 2.0 * rows * (inner + self.inner_fill) * columns;
+        let whole = |count: f64| (count / self.tile).ceil() * self.tile;
+        let flops = 2.0 * whole(rows) * (inner + self.inner_fill) * whole(columns);
         let moved = bytes * rows * inner + weight_bytes * inner * columns + 2.0 * rows * columns;
         (flops * imbalance / (rate * share), moved / self.stream)
     }
