@@ -241,7 +241,9 @@ impl ComputePrices {
             }
             Shape::Layer | Shape::Output => (1.0, 1.0),
         };
-        let whole = |count: f64| (count / self.tile).ceil() * self.tile;
+        // Fewer rows than a tile have, as in decoding, have kernels of their own.
+        let whole =
+            |count: f64| if count > self.tile { (count / self.tile).ceil() * self.tile } else { count };
         let flops = 2.0 * whole(rows) * (inner + self.inner_fill) * whole(columns);
         let moved = bytes * rows * inner + weight_bytes * inner * columns + 2.0 * rows * columns;
         (flops * imbalance / (rate * share), moved / self.stream)
