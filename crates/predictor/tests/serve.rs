@@ -295,6 +295,24 @@ fn vllm_6610_a_pipeline_needs_no_faster_network() {
 }
 
 #[test]
+fn llmkube_1423_tensor_parallelism_between_two_sparks_is_the_networks_work() {
+    // defilantech/LLMKube#1423 argues by counts: 192 collectives a token against 1, prompts of 9.66 GB against 50 MB. With one
+    // sequence the memory (273 GB/s) is slower than all those small collectives, so that TP still gives the shorter token; in
+    // prompts the network takes far more of TP than of PP.
+    let two = Ask {
+        engine: "vllm",
+        machine: "2 x dgx-spark",
+        model: "llama-3.3-70b",
+        weights: WeightFormat::Int4,
+        ..ASK
+    };
+    assert!(decode_gain(Ask { layout: pipeline(2), ..two }, Ask { layout: tensor(2), ..two }) > 20.0);
+    let long = Ask { batch: 32, prompt: 2048, ..two };
+    let prefill = |layout| time(Ask { layout, ..long }).prefill;
+    assert!(prefill(tensor(2)).tensor_s > 20.0 * prefill(pipeline(2)).pipeline_s);
+}
+
+#[test]
 fn vllm_732_two_gpus_without_peers_may_be_slower_than_one() {
     // vllm-project/vllm#732: TP 2 slower than one GPU where there is no NVLink. A small model, whose weights are soon
     // read: 256 sequences of 1.5B over PCIe 3 x8.

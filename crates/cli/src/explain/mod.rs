@@ -3,6 +3,7 @@
 mod devices;
 mod entry;
 mod links;
+mod programs;
 mod supply;
 mod systems;
 
@@ -22,6 +23,7 @@ pub fn entries<'c>(name: &str, catalogue: &'c Catalogue) -> Vec<Entry<'c>> {
         catalogue.channel(name).ok().map(links::channel),
         catalogue.system(name).ok().map(|system| systems::system(system, catalogue)),
         catalogue.library(name).ok().map(systems::library),
+        catalogue.engine(name).ok().map(programs::engine),
         catalogue.transceiver(name).ok().map(supply::transceiver),
         catalogue.cable(name).ok().map(supply::cable),
         catalogue.server(name).map(supply::server),
@@ -44,6 +46,7 @@ pub fn names(catalogue: &Catalogue) -> impl Iterator<Item = &str> {
     let channels = catalogue.channels.iter().map(|entry| entry.name.as_str());
     let systems = catalogue.systems.iter().map(|entry| entry.name.as_str());
     let libraries = catalogue.libraries.iter().map(|entry| entry.name.as_str());
+    let engines = catalogue.engines.iter().map(|entry| entry.name.as_str());
     let transceivers = catalogue.transceivers.iter().map(|entry| entry.name.as_str());
     let cables = catalogue.cables.iter().map(|entry| entry.name.as_str());
     let prices = catalogue.prices.iter().map(|entry| entry.name.as_str());
@@ -58,6 +61,7 @@ pub fn names(catalogue: &Catalogue) -> impl Iterator<Item = &str> {
         .chain(channels)
         .chain(systems)
         .chain(libraries)
+        .chain(engines)
         .chain(transceivers)
         .chain(cables)
         .chain(prices)
