@@ -8,7 +8,9 @@ use crate::bill::{Bill, Prices, bill};
 use crate::candidate::{Candidate, Constraints, Excluded, candidates};
 use crate::fabric::Layout;
 use crate::judge::judge;
-use crate::performance::{Performance, StepTime};
+use crate::performance::{NoStep, Performance, StepTime};
+pub use crate::sizing::Size;
+use crate::sizing::sized;
 
 const DAY_S: f64 = 86_400.0;
 
@@ -97,45 +99,150 @@ pub struct Advice {
     pub excluded: Vec<Excluded>,
 }
 
-/// Looks at every candidate.
-pub fn advise(
-    constraints: &Constraints,
-    layout: &Layout,
-    prices: &Prices,
-    performance: &dyn Performance,
-    catalogue: &Catalogue,
-) -> Advice {
-    let (found, mut excluded) = candidates(constraints, catalogue);
-    let mut choices = Vec::new();
-    for candidate in found {
-        let out = |reason: String| Excluded { name: candidate.name.clone(), reason };
-        let bill = match bill(&candidate, layout, prices, catalogue) {
-            Ok(bill) => bill,
-            Err(error) => {
-                excluded.push(out(error.to_string()));
-                continue;
-            }
-        };
-        if let Some(reason) = beyond(&bill, constraints) {
-            excluded.push(out(reason));
-            continue;
-        }
-        let step = performance.step(&candidate, catalogue);
-        let goodput = goodput(&candidate, constraints.software, catalogue);
-        choices.push(Choice {
-            candidate,
-            bill,
-            step,
-            goodput,
-            run: None,
-            million_tokens_cost: None,
-            standing: Standing::Open,
-            loses: Vec::new(),
-            lacks: Vec::new(),
-        });
+/// What is asked for besides the system.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Demand {
+    /// Tokens to train on.
+    pub token_count: Option<f64>,
+    /// Within which time.
+    pub deadline: Option<Period>,
+    /// How long the system is used, for the price of tokens.
+    pub life: Option<Period>,
+}
+
+impl Demand {
+    /// The deadline in days.
+    pub fn deadline_days(&self) -> Option<f64> {
+        self.deadline.map(|deadline| deadline.as_hours() / 24.0)
     }
+}
+
+/// All that advice is asked on.
+#[derive(Clone, Copy)]
+pub struct Question<'q> {
+    /// What is allowed.
+    pub constraints: &'q Constraints,
+    /// How large clusters are.
+    pub size: Size,
+    /// How far things stand from each other.
+    pub layout: &'q Layout,
+    /// Prices.
+    pub prices: &'q Prices,
+    /// How fast candidates are.
+    pub performance: &'q dyn Performance,
+    /// What is to be done.
+    pub demand: Demand,
+    /// Hears how many of how many candidates have been looked at.
+    pub notice: &'q dyn Fn(usize, usize),
+}
+
+impl Question<'_> {
+    /// The bill of a candidate, where it is within the limits; else why not.
+    pub(crate) fn billed(&self, candidate: &Candidate, catalogue: &Catalogue) -> Result<Bill, String> {
+        let bill = bill(candidate, self.layout, self.prices, catalogue).map_err(|error| error.to_string())?;
+        beyond(&bill, self.constraints).map_or(Ok(bill), Err)
+    }
+}
+
+/// Looks at every candidate.
+pub fn advise(question: &Question<'_>, catalogue: &Catalogue) -> Advice {
+    let (mut choices, excluded) = match question.size {
+        Size::Asked => asked(question, catalogue),
+        Size::Deadline | Size::Limits => sized(question, question.size, catalogue),
+    };
     judge(&mut choices);
-    Advice { timed: performance.what(), choices, excluded }
+    Advice { timed: question.performance.what(), choices, excluded }
+}
+
+/// Candidates of the size asked for.
+fn asked(question: &Question<'_>, catalogue: &Catalogue) -> (Vec<Choice>, Vec<Excluded>) {
+    let (found, mut excluded) = candidates(question.constraints, catalogue);
+    let (mut choices, all) = (Vec::new(), found.len());
+    for (done, candidate) in found.into_iter().enumerate() {
+        (question.notice)(done, all);
+        let name = candidate.name.clone();
+        let looked =
+            look(candidate, question, catalogue).and_then(|choice| in_time(choice, &question.demand));
+        match looked {
+            Ok(choice) => choices.push(choice),
+            Err(reason) => excluded.push(Excluded { name, reason }),
+        }
+    }
+    (choices, excluded)
+}
+
+/// One candidate with all that is known of it; or why it is none.
+pub(crate) fn look(
+    candidate: Candidate,
+    question: &Question<'_>,
+    catalogue: &Catalogue,
+) -> Result<Choice, String> {
+    let bill = question.billed(&candidate, catalogue)?;
+    let step = match question.performance.step(&candidate, catalogue) {
+        Err(NoStep::Impossible(reason)) => return Err(reason),
+        Err(NoStep::Unknown(reason)) => Err(reason),
+        Ok(step) => Ok(step),
+    };
+    let goodput = goodput(&candidate, question.constraints.software, catalogue);
+    let work_share = goodput.as_ref().ok().map(|(_, worst)| worst.share);
+    let known = step.as_ref().ok();
+    let run = known.and_then(|step| run(step, &bill, work_share, question, catalogue));
+    let cost = known.and_then(|step| million_tokens(step, &bill, work_share, question.demand.life?));
+    Ok(Choice {
+        candidate,
+        bill,
+        step,
+        goodput,
+        run,
+        million_tokens_cost: cost,
+        standing: Standing::Open,
+        loses: Vec::new(),
+        lacks: Vec::new(),
+    })
+}
+
+fn in_time(choice: Choice, demand: &Demand) -> Result<Choice, String> {
+    match (choice.run, demand.deadline_days()) {
+        (Some(run), Some(deadline)) if run.days > deadline => {
+            Err(format!("takes {:.1} days, more than {deadline:.1}", run.days))
+        }
+        (Some(_) | None, Some(_) | None) => Ok(choice),
+    }
+}
+
+/// All tokens, one step after another, with the time that failures take where it is known.
+fn run(
+    step: &StepTime,
+    bill: &Bill,
+    work_share: Option<f64>,
+    question: &Question<'_>,
+    catalogue: &Catalogue,
+) -> Option<Run> {
+    let token_count = question.demand.token_count?;
+    let steps = token_count / step.token_count?;
+    let days = |seconds: f64| steps * seconds / work_share.unwrap_or(1.0) / DAY_S;
+    let expected = days(step.seconds);
+    let energy = bill.power.during(Period::from_hours(expected * 24.0));
+    let electricity = question.prices.of("electricity", catalogue).map(|price| price.amount);
+    let electricity = electricity.filter(|price| price.currency() == bill.cost.currency());
+    Some(Run {
+        token_count,
+        work_share,
+        days: expected,
+        low_days: days(step.low_seconds),
+        high_days: days(step.high_seconds),
+        energy,
+        energy_cost: electricity.map(|price| price.scaled(energy.as_kilowatt_hours())),
+    })
+}
+
+/// Price of the system and of electricity over its life, by the tokens that it could train on in that time.
+fn million_tokens(step: &StepTime, bill: &Bill, work_share: Option<f64>, life: Period) -> Option<Money> {
+    let years = life.as_hours() / Period::YEAR.as_hours();
+    let electricity = bill.yearly_energy_cost?.scaled(years);
+    let all = bill.is_priced().then_some(bill.cost)?.checked_add(electricity)?;
+    let tokens = step.token_count? * life.as_hours() * 3600.0 / step.seconds * work_share.unwrap_or(1.0);
+    Some(all.scaled(1e6 / tokens))
 }
 
 /// Why a bill is outside the limits; sums that lack something are the least that it can be.

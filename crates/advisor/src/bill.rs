@@ -93,6 +93,18 @@ pub struct Bill {
 }
 
 impl Bill {
+    /// Whether nothing of it lacks a price.
+    pub fn is_priced(&self) -> bool {
+        self.unpriced.is_empty()
+    }
+
+    /// The entries without a price, each once.
+    pub fn missing_prices(&self) -> Vec<&str> {
+        let lines = self.lines.iter().filter(|line| line.lacks_price());
+        let names: std::collections::BTreeSet<&str> = lines.map(|line| line.name.as_str()).collect();
+        names.into_iter().collect()
+    }
+
     /// What the lines that join the hosts cost; nothing where a price is missing.
     pub fn network_cost(&self) -> Option<Money> {
         let lines = &self.lines[self.host_lines.min(self.lines.len())..];

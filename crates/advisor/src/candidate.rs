@@ -39,6 +39,8 @@ pub struct Candidate {
     pub gpus_per_host: u16,
     /// Hosts.
     pub hosts: u32,
+    /// GPUs that were asked for: all, or fewer where only whole systems are sold.
+    pub asked_gpus: u32,
     /// NICs of one host that the network joins.
     pub rails: u16,
     /// Bridges in one host.
@@ -176,6 +178,7 @@ fn variants(
         gpu: gpu.name.clone(),
         gpus_per_host,
         hosts,
+        asked_gpus: constraints.gpus,
         rails: system.nics.first().map_or(0, |group| group.count),
         bridges: 0,
         machine: Machine { host: weft_catalogue::Host { count: 1, ..system.host.clone() }, ..system.clone() },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_base::Money;
+use weft_catalogue::NetworkDesign;
 
 use crate::advice::{Choice, Standing};
 use crate::bill::Bill;
@@ -51,7 +52,15 @@ fn beats(other: &Choice, own: &Choice) -> bool {
     let (Some(others), Some(owns)) = (other.seconds(), own.seconds()) else { return false };
     let time = if owns < others { None } else { Some(owns > others) };
     let strict = [time, at_least_as_dear(&own.bill, &other.bill), at_least_as_hungry(&own.bill, &other.bill)];
-    strict.iter().all(Option::is_some) && strict.contains(&Some(true))
+    strict.iter().all(Option::is_some) && (strict.contains(&Some(true)) || joins_more(other, own))
+}
+
+/// Whether `other` is the same with rails that switches join, so that more can run on it.
+fn joins_more(other: &Choice, own: &Choice) -> bool {
+    let design = |choice: &Choice| choice.candidate.network.as_ref().map(|network| network.design);
+    other.candidate.system == own.candidate.system
+        && design(own) == Some(NetworkDesign::RailOnly)
+        && design(other) == Some(NetworkDesign::RailOptimized)
 }
 
 /// Whether `own` costs as much as `other` at least, and then whether more; nothing where that is not known or not so.
@@ -97,9 +106,15 @@ fn why(own: &Choice, best: &Choice) -> String {
         ratio(a.power.as_watts(), b.power.as_watts(), "hungry"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let parts = if parts.is_empty() { "nowhere better".to_owned() } else { parts.join(", ") };
+    let name = &best.candidate.name;
+    if parts.is_empty() && joins_more(best, own) {
+        return format!("in nothing better than `{name}`, whose switches join the rails too");
+    }
+    if parts.is_empty() {
+        return format!("in nothing better than `{name}`, and by less than a thousandth worse");
+    }
     let because = because(own, best).map_or_else(String::new, |because| format!(": {because}"));
-    format!("{parts} than `{}` and better in nothing{because}", best.candidate.name)
+    format!("{} than `{name}` and better in nothing{because}", parts.join(", "))
 }
 
 /// The one number that decides.
@@ -128,6 +143,10 @@ fn slower(own: &Choice, best: &Choice) -> Option<String> {
     });
     let (part, _, a, b, own_share, best_share) = pairs.max_by(|x, y| x.1.total_cmp(&y.1))?;
     Some(match part {
+        "computing" if own.candidate.gpu == best.candidate.gpu && owns[0].layout != bests[0].layout => {
+            let (own, best) = (&owns[0].layout, &bests[0].layout);
+            format!("{part} takes {a:.2} s in its best layout ({own}), there {b:.2} s ({best})")
+        }
         "computing" => format!("{part} takes {a:.2} s of its step, there {b:.2} s"),
         _ => format!("{part} takes {own_share:.1} % of its step, there {best_share:.1} %"),
     })
@@ -139,22 +158,31 @@ fn lacks(choice: &Choice, all: &[Choice]) -> Vec<String> {
     if let Err(reason) = &choice.step {
         reasons.push(format!("its time is not known: {reason}"));
     }
-    let missing: Vec<&str> = unpriced(&choice.bill).into_keys().collect();
+    let missing = missing(&choice.candidate.gpu, &choice.candidate.system, &choice.bill);
     if !missing.is_empty() {
-        let lines: Vec<String> = missing.iter().map(|name| format!("{name} = \"… USD\"")).collect();
         let worth = worth(choice, all).map_or_else(String::new, |worth| format!("; {worth}"));
-        reasons.push(format!(
-            "no price of `{}`: give `--prices FILE` with {}{worth}",
-            missing.join("`, `"),
-            lines.join(", ")
-        ));
+        reasons.push(format!("no price: {}{worth}", paste(&missing)));
     }
     reasons
 }
 
+/// The prices that would do: that of a host holds its GPUs, that of a link its modules.
+pub(crate) fn missing<'b>(gpu: &str, system: &str, bill: &'b Bill) -> Vec<&'b str> {
+    let all = bill.missing_prices();
+    let (host, links) = (all.contains(&system), all.iter().any(|name| name.starts_with("link-")));
+    let is_module = |name: &str| bill.fabric.as_ref().is_some_and(|fabric| fabric.modules.contains_key(name));
+    all.into_iter().filter(|name| !(host && *name == gpu || links && is_module(name))).collect()
+}
+
+/// The lines that a file of prices should have.
+pub(crate) fn paste(missing: &[&str]) -> String {
+    let lines: Vec<String> = missing.iter().map(|name| format!("`{name} = \"… USD\"`")).collect();
+    format!("a file for `--prices` with {} mends it", lines.join(" and "))
+}
+
 /// Below which price nobody beats it, where one price is all that is missing.
 fn worth(choice: &Choice, all: &[Choice]) -> Option<String> {
-    let seconds = choice.seconds()?;
+    let seconds = choice.seconds().filter(|_| choice.bill.unpowered.is_empty())?;
     let mut missing = choice.bill.lines.iter().filter(|line| line.lacks_price());
     let (Some(line), None) = (missing.next(), missing.next()) else { return None };
     let as_good = |other: &&Choice| {
@@ -165,7 +193,7 @@ fn worth(choice: &Choice, all: &[Choice]) -> Option<String> {
     };
     let Some(least) = all.iter().filter(as_good).map(|other| other.bill.cost).min() else {
         return Some(
-            "nobody with a price is as quick at that power, so that no price of it is beaten".to_owned(),
+            "nobody with a price is as quick at that power, so that it is beaten at no price".to_owned(),
         );
     };
     // A price of the host as a whole takes the place of those of its cards.
@@ -178,6 +206,6 @@ fn worth(choice: &Choice, all: &[Choice]) -> Option<String> {
     Some(if each > 0.0 {
         format!("nobody beats it below {} each", least.scaled(each / least.as_units()))
     } else {
-        "at no price is it unbeaten".to_owned()
+        "it is beaten at any price".to_owned()
     })
 }

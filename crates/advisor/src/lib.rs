@@ -8,10 +8,15 @@ pub mod claim;
 pub mod fabric;
 mod judge;
 pub mod performance;
+mod sizing;
 pub mod tables;
+pub mod training;
 pub mod what_if;
+pub mod workload;
 
 pub use tables::{COUNT_UNEVEN, COUNT_WRONG, SHARE_WRONG, SUM_WRONG, TABLE_UNKNOWN};
+pub use workload::WORKLOAD_UNREADABLE;
 
 /// Diagnostic codes of this crate.
-pub const CODES: &[weft_base::Code] = &[COUNT_WRONG, COUNT_UNEVEN, SHARE_WRONG, SUM_WRONG, TABLE_UNKNOWN];
+pub const CODES: &[weft_base::Code] =
+    &[COUNT_WRONG, COUNT_UNEVEN, SHARE_WRONG, SUM_WRONG, TABLE_UNKNOWN, WORKLOAD_UNREADABLE];

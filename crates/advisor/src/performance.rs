@@ -57,9 +57,37 @@ pub struct WorkloadStep {
 }
 
 impl WorkloadStep {
+    /// What takes longest.
+    pub fn bound_by(&self) -> &'static str {
+        let parts = self.breakdown.parts().into_iter();
+        parts.max_by(|a, b| a.1.total_cmp(&b.1)).map_or("computing", |(part, _)| part)
+    }
+
     /// Tokens per second of one GPU that trains.
     pub fn tokens_per_s_per_gpu(&self) -> f64 {
         self.token_count / self.seconds / f64::from(self.gpus.max(1))
+    }
+}
+
+/// Why there is no time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoStep {
+    /// Nobody knows it.
+    Unknown(String),
+    /// The candidate cannot do the work.
+    Impossible(String),
+}
+
+impl NoStep {
+    /// The same with the workload that it is of, where there are several.
+    #[must_use]
+    pub fn of(self, workload: &str, workload_count: usize) -> Self {
+        let named =
+            |reason: String| if workload_count > 1 { format!("{reason} ({workload})") } else { reason };
+        match self {
+            Self::Unknown(reason) => Self::Unknown(named(reason)),
+            Self::Impossible(reason) => Self::Impossible(named(reason)),
+        }
     }
 }
 
@@ -68,7 +96,7 @@ pub trait Performance {
     /// What is timed, in words: `256 MiB of all-reduce`.
     fn what(&self) -> String;
     /// The time, or why there is none.
-    fn step(&self, candidate: &Candidate, catalogue: &Catalogue) -> Result<StepTime, String>;
+    fn step(&self, candidate: &Candidate, catalogue: &Catalogue) -> Result<StepTime, NoStep>;
 }
 
 /// What all GPUs exchange in a step, alone: no arithmetic, nothing overlapped.
@@ -87,7 +115,13 @@ impl Performance for Exchange {
         named.map(|(word, bytes)| format!("{bytes} of {word}")).collect::<Vec<_>>().join(" and ")
     }
 
-    fn step(&self, candidate: &Candidate, catalogue: &Catalogue) -> Result<StepTime, String> {
+    fn step(&self, candidate: &Candidate, catalogue: &Catalogue) -> Result<StepTime, NoStep> {
+        self.seconds(candidate, catalogue).map_err(NoStep::Unknown)
+    }
+}
+
+impl Exchange {
+    fn seconds(&self, candidate: &Candidate, catalogue: &Catalogue) -> Result<StepTime, String> {
         // Two hosts say what a host is; the predictor counts the others.
         let spans_hosts = candidate.machine.fabric.as_ref().is_some_and(|fabric| fabric.spans_hosts);
         let laid = if spans_hosts { candidate.hosts } else { candidate.hosts.min(2) };

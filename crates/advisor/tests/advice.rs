@@ -1,11 +1,11 @@
 //! Candidates, bills and claims.
 
-use weft_advisor::advice::{Advice, advise};
+use weft_advisor::advice::{Advice, Demand, Question, Size, advise};
 use weft_advisor::bill::Prices;
 use weft_advisor::candidate::Constraints;
 use weft_advisor::claim::claim;
 use weft_advisor::fabric::Layout;
-use weft_advisor::performance::{Exchange, Performance, StepTime};
+use weft_advisor::performance::{Exchange, NoStep, Performance, StepTime};
 use weft_catalogue::Catalogue;
 
 fn layout() -> Layout {
@@ -20,7 +20,20 @@ fn exchange() -> Exchange {
 }
 
 fn ask(constraints: &Constraints, prices: &Prices) -> Advice {
-    advise(constraints, &layout(), prices, &exchange(), Catalogue::embedded())
+    asked(constraints, prices, &exchange())
+}
+
+fn asked(constraints: &Constraints, prices: &Prices, performance: &dyn Performance) -> Advice {
+    let question = Question {
+        constraints,
+        size: Size::Asked,
+        layout: &layout(),
+        prices,
+        performance,
+        demand: Demand::default(),
+        notice: &|_, _| {},
+    };
+    advise(&question, Catalogue::embedded())
 }
 
 fn h100(gpus: u32) -> Constraints {
@@ -60,7 +73,7 @@ fn whoever_is_beaten_says_by_whom() {
     assert!(beaten.iter().any(|reason| reason.contains("better in nothing")), "{beaten:#?}");
     // A switch without a price has a line to paste, and the price below which it would be on the front.
     let lacks: Vec<&String> = advice.choices.iter().flat_map(|choice| &choice.lacks).collect();
-    assert!(lacks.iter().any(|reason| reason.contains("give `--prices FILE` with")), "{lacks:#?}");
+    assert!(lacks.iter().any(|reason| reason.contains("a file for `--prices` with")), "{lacks:#?}");
     let reason = |name: &str| {
         let found = advice.excluded.iter().find(|excluded| excluded.name == name);
         found.map(|excluded| excluded.reason.as_str()).expect("left out")
@@ -80,7 +93,7 @@ fn a_model_of_the_step_can_take_the_place_of_the_exchange() {
         fn what(&self) -> String {
             "nothing".to_owned()
         }
-        fn step(&self, _: &weft_advisor::candidate::Candidate, _: &Catalogue) -> Result<StepTime, String> {
+        fn step(&self, _: &weft_advisor::candidate::Candidate, _: &Catalogue) -> Result<StepTime, NoStep> {
             Ok(StepTime {
                 seconds: 1.0,
                 low_seconds: 0.9,
@@ -92,7 +105,7 @@ fn a_model_of_the_step_can_take_the_place_of_the_exchange() {
             })
         }
     }
-    let advice = advise(&h100(64), &layout(), &Prices::default(), &Constant, Catalogue::embedded());
+    let advice = asked(&h100(64), &Prices::default(), &Constant);
     assert_eq!(advice.timed, "nothing");
     // All take as long, so that nobody who costs or draws more is left: of those with a price.
     let priced: Vec<_> =

@@ -22,7 +22,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-const H100: [&str; 4] = ["--gpus", "1024", "--model", "h100-sxm5-80gb"];
+const H100: [&str; 4] = ["--gpus", "1024", "--gpu", "h100-sxm5-80gb"];
 
 #[test]
 fn the_document_has_cost_power_step_and_reasons() {
@@ -84,7 +84,7 @@ fn common_errors_and_names_that_are_not_there_are_answered() {
     assert!(text(&output).starts_with("no: NVIDIA T4 has no NVLink"), "{}", text(&output));
     for (arguments, reason) in [
         (&["--claim", "the sky is blue"][..], "nothing in it is of a GPU"),
-        (&["--gpus", "8", "--model", "h101"], "`h101` is not in the catalogue"),
+        (&["--gpus", "8", "--gpu", "h101"], "`h101` is not in the catalogue"),
         (&[&H100[..], &["--what-if", "warp x2"]].concat(), "no link of the catalogue begins with `warp`"),
         (
             &[&H100[..], &["--why", "dgx-a100"]].concat(),
@@ -95,4 +95,33 @@ fn common_errors_and_names_that_are_not_there_are_answered() {
         let (code, text) = (output.status.code(), text(&output));
         assert!(code == Some(2) && text.contains(reason) && text.contains("no-advice"), "{code:?} {text}");
     }
+}
+
+#[test]
+fn a_trained_model_has_layouts_runs_and_a_document_even_when_refused() {
+    let train = ["--gpus", "64", "--train", "llama-3-8b", "--batch", "128", "--gpu", "h100-sxm5-80gb"];
+    let run = ["--tokens", "1T", "--deadline", "60 days", "--lifetime", "4 years", "--format", "json"];
+    let output = advise(&[&train[..], &run].concat());
+    let document = checked("advise.json", &String::from_utf8_lossy(&output.stdout));
+    let candidates = document["candidates"].as_array().expect("a list");
+    let best = candidates.iter().find(|one| one["cost"].is_number()).expect("a candidate");
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    // 10^12 tokens in steps of 128 x 4096, one after another, in days of 86,400 s.
+    let days = 1e12 / (128.0 * 4096.0) * number(&best["step_s"]) / 86_400.0;
+    assert!((number(&best["run"]["days"]) / days - 1.0).abs() < 1e-9 && days <= 60.0, "{days}");
+    assert!(best["run"]["work_share"].is_null(), "too small for published rates");
+    // Watts for the time of a step; price and four years of electricity over their tokens.
+    let energy = number(&best["power_w"]) * number(&best["step_s"]) / 3.6e6;
+    assert!((number(&best["step_energy_kwh"]) / energy - 1.0).abs() < 1e-3);
+    let tokens = 4.0 * 365.25 * 86_400.0 / number(&best["step_s"]) * 128.0 * 4096.0;
+    let cost = (number(&best["cost"]) + 4.0 * number(&best["yearly_energy_cost"])) / tokens * 1e6;
+    assert!((number(&best["million_tokens_cost"]) - cost).abs() < 2e-6, "{cost}");
+    let refused = advise(&["--gpus", "8", "--workload", "llama-3-8b, bacth 8", "--format", "json"]);
+    let document = checked("advise.json", &String::from_utf8_lossy(&refused.stdout));
+    let finding = &document["diagnostics"][0];
+    assert_eq!(
+        (finding["code"].as_str(), finding["column"].as_u64()),
+        (Some("workload-unreadable"), Some(13))
+    );
+    assert_eq!(refused.status.code(), Some(2));
 }

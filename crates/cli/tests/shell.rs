@@ -33,7 +33,7 @@ fn alone_it_shows_the_questions() {
       Is my busbw right?                                      weft predict dgx-h100 --measured examples/formats/nccl-tests/all-reduce-8xh100.txt
       Why is it slower than it should be?                     weft doctor examples/case
       What changed since it was fast?                         weft compare examples/compare/before examples/compare/after
-      What should I buy, and what does it cost?               weft advise --gpus 1024 --model h100-sxm5-80gb
+      What should I buy, and what does it cost?               weft advise --gpus 1024 --train llama-3-70b --batch 1024
       Which algorithms suit, and what does each do?           weft plan dgx-h100 --collective all-reduce
       What will a cluster do, and what does a fault cost?     weft simulate examples/scenarios/slow-nic.toml
       How long does a step of training take?                  weft train '64 x dgx-h100 @ rail-optimized(leaf 64x400G)' --model llama-3.1-70b --batch 1024

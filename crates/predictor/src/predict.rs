@@ -205,6 +205,11 @@ impl<'a> Predictor<'a> {
         Ok(Self::with((topology, catalogue), request, constants, Cow::Borrowed(found)))
     }
 
+    /// What was found, for [`Predictor::known`].
+    pub(crate) fn into_found(self) -> Found {
+        self.found.into_owned()
+    }
+
     fn with(
         (topology, catalogue): (&'a Topology, &'a Catalogue),
         request: &Request,

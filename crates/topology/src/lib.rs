@@ -30,7 +30,7 @@ pub use domain::{Domains, SharedRoute};
 pub use graph::{GraphBuilder, Kind, KindId, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use grid::Grid;
 pub use island::{Islands, fabric_islands, islands};
-pub use network::{NetworkCounts, network_counts};
+pub use network::{NarrowTier, NetworkCounts, narrow_tiers, network_counts};
 pub use overlay::{Health, Overlay};
 pub use paths::{Alternatives, Cable, NetworkPaths, Pick, Spread};
 pub use route::{Hop, Route, route, widest};

@@ -17,7 +17,7 @@ use clos::Clos;
 use dragonfly::DragonflyPlus;
 use torus::Torus;
 
-pub use count::{NetworkCounts, network_counts};
+pub use count::{NarrowTier, NetworkCounts, narrow_tiers, network_counts};
 pub(crate) use port::gigabits;
 
 /// Why a network cannot be laid out, and the option of the one-liner that it is about.

@@ -1,5 +1,7 @@
 //! How a training run is split over GPUs.
 
+use std::fmt;
+
 use weft_catalogue::Model;
 
 /// What data-parallel ranks share of what belongs to the weights.
@@ -13,6 +15,18 @@ pub enum Sharding {
     Gradients,
     /// Weights too (ZeRO-3, FSDP).
     Weights,
+}
+
+impl Sharding {
+    /// The word in text and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "ZeRO-0",
+            Self::Optimizer => "ZeRO-1",
+            Self::Gradients => "ZeRO-2",
+            Self::Weights => "ZeRO-3",
+        }
+    }
 }
 
 /// What of the forward pass is computed again in the backward pass, to save memory.
@@ -71,6 +85,37 @@ pub struct Layout {
     pub recompute: Recompute,
     /// The pipeline's order.
     pub schedule: Schedule,
+}
+
+impl fmt::Display for Layout {
+    /// `TP 8, PP 4 x 3, CP 2, DP 16, micro-batch 1, ZeRO-1, sequence parallel, all recomputed`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TP {}", self.tensor)?;
+        match (self.pipeline, self.virtual_stages) {
+            (1, _) => {}
+            (stages, 1) => write!(f, ", PP {stages}")?,
+            (stages, chunks) => write!(f, ", PP {stages} x {chunks}")?,
+        }
+        for (name, size) in [("CP", self.context), ("EP", self.expert)] {
+            if size > 1 {
+                write!(f, ", {name} {size}")?;
+            }
+        }
+        write!(f, ", DP {}, micro-batch {}, {}", self.data(), self.micro_batch, self.sharding.word())?;
+        if self.sequence_parallel {
+            f.write_str(", sequence parallel")?;
+        }
+        f.write_str(match self.recompute {
+            Recompute::None => "",
+            Recompute::Selective => ", attention recomputed",
+            Recompute::Full => ", all recomputed",
+        })?;
+        f.write_str(match self.schedule {
+            Schedule::OneForwardOneBackward => "",
+            Schedule::Gpipe => ", GPipe",
+            Schedule::ZeroBubble => ", zero bubble",
+        })
+    }
 }
 
 /// Why a layout cannot be.

@@ -1,4 +1,6 @@
 //! What `weft advise` reads and shows.
 
+pub mod ask;
 pub mod prices;
 pub mod text;
+mod training;

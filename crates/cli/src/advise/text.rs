@@ -1,63 +1,102 @@
 //! Advice as text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use weft_advisor::advice::{Advice, Choice, Standing};
+use weft_advisor::advice::{Advice, Choice, Demand, Size, Standing};
 use weft_advisor::candidate::Constraints;
 use weft_advisor::what_if::imagined_seconds;
 use weft_base::Power;
 use weft_catalogue::Catalogue;
 
+use super::training;
 use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
-/// Losers that are shown: the quickest.
-const MOST_LOSERS: usize = 24;
+/// Of those that lose or lack something, how many are shown: the quickest.
+const MOST_LOSERS: usize = 12;
+/// Names that are shown of those left out for one reason.
+const MOST_NAMES: usize = 8;
 
-/// All candidates: those that nobody beats, those that lose, those left out.
-pub fn advice(constraints: &Constraints, advice: &Advice) -> String {
-    let title = format!("{} GPUs", constraints.gpus);
-    let mut text = format!("{}  {}\n", heading(title), faint(format!("time: {}, alone", advice.timed)));
-    let (best, rest): (Vec<&Choice>, Vec<&Choice>) =
-        advice.choices.iter().partition(|choice| choice.standing == Standing::Front);
-    let _ = write!(text, "{}\n{}", heading("Nobody beats these"), rows(&best));
+/// All candidates: those that nobody beats, those that lack something, those that lose, those left out.
+pub fn advice(constraints: &Constraints, size: Size, demand: &Demand, advice: &Advice) -> String {
+    let title = match size {
+        Size::Asked => format!("{} GPUs", constraints.gpus),
+        Size::Deadline => "The smallest cluster of each kind that meets the deadline".to_owned(),
+        Size::Limits => "The largest cluster of each kind within the limits".to_owned(),
+    };
+    let mut text = format!("{}  {}\n", heading(title), faint(timed(advice)));
+    text.push_str(&training::asked(demand, advice));
+    let of = |standing| advice.choices.iter().filter(move |choice| choice.standing == standing).collect();
+    let (best, open, rest): (Vec<_>, Vec<_>, Vec<_>) =
+        (of(Standing::Front), of(Standing::Open), of(Standing::Beaten));
+    let _ = write!(text, "{}\n{}", heading("Nobody beats these"), rows(&best, true));
     if best.is_empty() {
-        text.push_str("  none has all of price and time: see why below, and give prices with `--prices`\n");
+        text.push_str(
+            "  none has all of price and time: see what is missing below, and give prices with `--prices`\n",
+        );
     }
-    if !rest.is_empty() {
-        let shown = &rest[..rest.len().min(MOST_LOSERS)];
-        let _ = write!(text, "{}\n{}", heading("These lose, or lack a price or a time"), rows(shown));
-        if rest.len() > MOST_LOSERS {
-            let more = rest.len() - MOST_LOSERS;
-            let _ = writeln!(text, "  … and {more} more; `--model` narrows them, `--format json` has all");
-        }
-    }
+    text.push_str(&some("Nobody is known to beat these, but a price or a time is missing", &open));
+    text.push_str(&some("These lose", &rest));
     text.push_str(&left_out(advice));
     let _ = writeln!(text, "`--why NAME` shows a bill and what it rests on");
     text
 }
 
-fn rows(choices: &[&Choice]) -> String {
+/// `time: 1 GiB of all-reduce, alone`.
+fn timed(advice: &Advice) -> String {
+    let is_training =
+        advice.choices.iter().any(|choice| choice.step.as_ref().is_ok_and(|step| !step.workloads.is_empty()));
+    let alone = if is_training || advice.timed.starts_with("a step") { "" } else { ", alone" };
+    format!("time: {}{alone}", advice.timed)
+}
+
+/// The quickest of those under one heading; nothing of none.
+fn some(title: &str, choices: &[&Choice]) -> String {
+    if choices.is_empty() {
+        return String::new();
+    }
+    // Of each system the best: the others differ in their network alone.
+    let mut systems = BTreeSet::new();
+    let (first, others): (Vec<&Choice>, Vec<&Choice>) =
+        choices.iter().copied().partition(|choice| systems.insert(choice.candidate.system.as_str()));
+    let shown: Vec<&Choice> = first.into_iter().chain(others).take(MOST_LOSERS).collect();
+    let mut text = format!("{}\n{}", heading(title), rows(&shown, false));
+    if choices.len() > shown.len() {
+        let more = choices.len() - shown.len();
+        let _ = writeln!(text, "  … and {more} more; `--gpu` narrows them, `--format json` has all");
+    }
+    text
+}
+
+fn rows(choices: &[&Choice], in_full: bool) -> String {
     let mut table = Table::default();
     for choice in choices {
-        table.row([
+        let mut row = vec![
             Cell::new(&choice.candidate.name).tone(Tone::Heading),
-            Cell::number(format!("{} hosts", choice.candidate.hosts)),
+            Cell::number(format!("{} GPUs", choice.candidate.gpus())),
             Cell::number(cost(choice)),
             Cell::number(power(choice)),
             Cell::number(time(choice)),
-        ]);
-        for reason in choice.loses.iter().chain(&choice.lacks) {
-            table.row([Cell::new(format!("  {reason}")).tone(Tone::Faint).wide()]);
+        ];
+        row.extend(training::cells(choice));
+        table.row(row);
+        let layouts = if in_full { training::layouts(choice) } else { Vec::new() };
+        // Who is beaten whatever a price is need not have it.
+        let lacks = if choice.loses.is_empty() { choice.lacks.as_slice() } else { &[] };
+        for line in layouts.iter().chain(&choice.loses).chain(lacks) {
+            table.row([Cell::new(format!("  {line}")).tone(Tone::Faint).wide()]);
         }
     }
     table.lines()
 }
 
 fn cost(choice: &Choice) -> String {
-    let least = if choice.is_priced() { "" } else { "≥ " };
-    format!("{least}{}", choice.bill.cost)
+    match (choice.is_priced(), choice.bill.cost.as_units() > 0.0) {
+        (true, _) => choice.bill.cost.to_string(),
+        (false, true) => format!("≥ {}", choice.bill.cost),
+        (false, false) => "no price".to_owned(),
+    }
 }
 
 fn power(choice: &Choice) -> String {
@@ -66,11 +105,15 @@ fn power(choice: &Choice) -> String {
 }
 
 fn time(choice: &Choice) -> String {
-    choice.step.as_ref().map_or_else(|_| "–".to_owned(), |step| milliseconds(step.seconds))
+    choice.step.as_ref().map_or_else(|_| "–".to_owned(), |step| span(step.seconds))
 }
 
-fn milliseconds(seconds: f64) -> String {
-    format!("{:.3} ms", seconds * 1e3)
+fn span(seconds: f64) -> String {
+    match seconds {
+        s if s >= 100.0 => format!("{s:.0} s"),
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s => format!("{:.3} ms", s * 1e3),
+    }
 }
 
 /// Reasons with the systems that they hold for.
@@ -84,7 +127,10 @@ fn left_out(advice: &Advice) -> String {
     }
     let mut text = format!("{}\n", heading("Left out"));
     for (reason, names) in reasons {
-        let _ = writeln!(text, "  {reason}: {}", names.join(", "));
+        let more = names.len().saturating_sub(MOST_NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
+        let _ = writeln!(text, "  {reason}: {}{more}", names.join(", "));
     }
     text
 }
@@ -151,13 +197,14 @@ fn figures(choice: &Choice) -> String {
     let mut text = match &choice.step {
         Ok(step) => format!(
             "  time: {} ({} to {}), bound by {}\n",
-            milliseconds(step.seconds),
-            milliseconds(step.low_seconds),
-            milliseconds(step.high_seconds),
+            span(step.seconds),
+            span(step.low_seconds),
+            span(step.high_seconds),
             step.bound_by
         ),
         Err(reason) => format!("  no time: {reason}\n"),
     };
+    text.push_str(&training::in_full(choice));
     let _ = match &choice.goodput {
         Ok((best, worst)) => writeln!(
             text,
@@ -174,8 +221,7 @@ fn figures(choice: &Choice) -> String {
 
 /// The same candidates with imagined links beside what is.
 pub fn what_if(advice: &Advice, change: &str, imagined: &Advice) -> String {
-    let mut text =
-        format!("{}  {}\n", heading(format!("If {change}")), faint(format!("time: {}, alone", advice.timed)));
+    let mut text = format!("{}  {}\n", heading(format!("If {change}")), faint(timed(advice)));
     let mut table = Table::default();
     for choice in &advice.choices {
         let Ok(now) = &choice.step else { continue };
@@ -183,8 +229,8 @@ pub fn what_if(advice: &Advice, change: &str, imagined: &Advice) -> String {
         let Some(Ok(then)) = imagined.choices.iter().find(same).map(|other| &other.step) else { continue };
         table.row([
             Cell::new(&choice.candidate.name).tone(Tone::Heading),
-            Cell::number(milliseconds(now.seconds)),
-            Cell::number(milliseconds(imagined_seconds(now, then))),
+            Cell::number(span(now.seconds)),
+            Cell::number(span(imagined_seconds(now, then))),
             Cell::number(format!("{:+.1} %", 100.0 * (imagined_seconds(now, then) / now.seconds - 1.0))),
             Cell::new(format!("then bound by {}", then.bound_by)).tone(Tone::Faint),
         ]);

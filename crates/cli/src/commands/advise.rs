@@ -1,16 +1,18 @@
 use std::ffi::OsString;
 use std::str::FromStr;
 
-use weft_advisor::advice::{Advice, advise};
+use weft_advisor::advice::{Advice, Question, advise};
 use weft_advisor::candidate::Constraints;
 use weft_advisor::claim::claim;
 use weft_advisor::fabric::Layout;
-use weft_advisor::performance::Exchange;
+use weft_advisor::performance::{Exchange, Performance};
+use weft_advisor::training::Training;
 use weft_advisor::what_if::WhatIf;
-use weft_base::{Bytes, Diagnostic, FailureRate, Length, Money, Power};
+use weft_base::{Diagnostic, FailureRate, Length, Money, Power};
 use weft_catalogue::Catalogue;
 
 use super::Answer;
+use crate::advise::ask::{self, WorkArgs};
 use crate::advise::{prices, text};
 use crate::arguments::Format;
 use crate::codes::NO_ADVICE;
@@ -19,17 +21,20 @@ use crate::json;
 
 /// Which system to buy: candidates with their bills, price, power, time and goodput, and what each loses by
 ///
-/// Each server of the catalogue is a candidate with each network that its NICs run; `--model` adds servers of cards.
+/// Each server of the catalogue is a candidate with each network that its NICs run; `--gpu` adds servers of cards.
 /// Switches, cables and optics are counted, prices are dated and can be replaced, and what has no published price is
-/// named. Times are of what all GPUs exchange in a step, alone.
+/// named. With `--train` or `--workload` a step of training is timed in each candidate's best layout; else what all GPUs
+/// exchange in a step, alone.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many GPUs
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000), required_unless_present = "claim")]
+    /// How many GPUs; without, a deadline, a budget or a power says how many
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     gpus: Option<u32>,
+    #[command(flatten)]
+    work: WorkArgs,
     /// A GPU model that can be had; several are given one by one [default: those of all servers]
     #[arg(long, value_name = "NAME")]
-    model: Vec<String>,
+    gpu: Vec<String>,
     /// A maker of GPUs that is allowed: nvidia, amd
     #[arg(long, value_name = "NAME")]
     vendor: Vec<String>,
@@ -45,12 +50,6 @@ pub struct Args {
     /// Ethernet only, as where there is some already
     #[arg(long)]
     ethernet: bool,
-    /// What each GPU adds up with all others in a step
-    #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = Bytes::from_str)]
-    all_reduce: Bytes,
-    /// What each GPU exchanges with all others in a step
-    #[arg(long, value_name = "SIZE", default_value = "0 B", value_parser = Bytes::from_str)]
-    all_to_all: Bytes,
     /// From a host to its leaf switches
     #[arg(long, value_name = "LENGTH", default_value = "30 m", value_parser = Length::from_str)]
     to_leaf: Length,
@@ -81,11 +80,40 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     if let Some(said) = &args.claim {
         return judged(said, catalogue);
     }
+    answer(args, catalogue).map_err(|mut failure| {
+        if args.format == Format::Json {
+            failure.document = Some(json::text(&json::advise::refusal(args.gpus, &failure.diagnostics)));
+        }
+        failure
+    })
+}
+
+fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
+    let size = args.work.size(args.gpus, args.budget.is_some() || args.power.is_some())?;
     let constraints = constraints(args, catalogue)?;
-    let layout = Layout { to_leaf: args.to_leaf, to_spine: args.to_spine, fibre_only: args.fibre };
     let prices = prices::read(args.prices.as_deref(), catalogue)?;
-    let exchange = Exchange { all_reduce: args.all_reduce, all_to_all: args.all_to_all };
-    let ask = |catalogue: &Catalogue| advise(&constraints, &layout, &prices, &exchange, catalogue);
+    let workloads = args.work.workloads(catalogue)?;
+    let exchange = Exchange { all_reduce: args.work.all_reduce, all_to_all: args.work.all_to_all };
+    let layout = Layout { to_leaf: args.to_leaf, to_spine: args.to_spine, fibre_only: args.fibre };
+    let progress = ask::progress();
+    let ask = |catalogue: &Catalogue| {
+        let training = Training::new(workloads.clone());
+        let performance: &dyn Performance = if workloads.is_empty() { &exchange } else { &training };
+        let notice = |done: usize, all: usize| {
+            progress.set_length(all as u64);
+            progress.set_position(done as u64);
+        };
+        let question = Question {
+            constraints: &constraints,
+            size,
+            layout: &layout,
+            prices: &prices,
+            performance,
+            demand: args.work.demand(),
+            notice: &notice,
+        };
+        advise(&question, catalogue)
+    };
     let advice = ask(catalogue);
     let imagined = match &args.what_if {
         None => None,
@@ -94,6 +122,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
             Some((text.as_str(), ask(&change.applied(catalogue))))
         }
     };
+    progress.finish_and_clear();
     let chosen = args.why.as_deref().map(|name| named(&advice, name)).transpose()?;
     match args.format {
         Format::Json => {
@@ -103,7 +132,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         Format::Text => Ok(Answer::text(match (chosen, imagined) {
             (Some(chosen), _) => text::why(&chosen, catalogue),
             (None, Some((change, imagined))) => text::what_if(&advice, change, &imagined),
-            (None, None) => text::advice(&constraints, &advice),
+            (None, None) => text::advice(&constraints, size, &args.work.demand(), &advice),
         })),
     }
 }
@@ -121,8 +150,8 @@ fn constraints(args: &Args, catalogue: &Catalogue) -> Result<Constraints, Failur
         })
     };
     Ok(Constraints {
-        gpus: args.gpus.unwrap_or(1),
-        models: args.model.iter().map(model).collect::<Result<_, _>>()?,
+        gpus: args.gpus.unwrap_or_default(),
+        models: args.gpu.iter().map(model).collect::<Result<_, _>>()?,
         vendors: args.vendor.iter().map(|vendor| vendor.to_lowercase()).collect(),
         budget: args.budget,
         power: args.power,

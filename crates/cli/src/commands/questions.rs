@@ -13,7 +13,7 @@ const QUESTIONS: [(&str, &str); 14] = [
     ),
     ("Why is it slower than it should be?", "weft doctor examples/case"),
     ("What changed since it was fast?", "weft compare examples/compare/before examples/compare/after"),
-    ("What should I buy, and what does it cost?", "weft advise --gpus 1024 --model h100-sxm5-80gb"),
+    ("What should I buy, and what does it cost?", "weft advise --gpus 1024 --train llama-3-70b --batch 1024"),
     ("Which algorithms suit, and what does each do?", "weft plan dgx-h100 --collective all-reduce"),
     ("What will a cluster do, and what does a fault cost?", "weft simulate examples/scenarios/slow-nic.toml"),
     (

@@ -237,7 +237,10 @@ fn refused(error: &TrainError, args: &Args, loaded: &Loaded) -> Failure {
         }
         TrainError::NoRate { .. } => (Exit::Findings, "choose other `--weights`, or another GPU".to_owned()),
         TrainError::NoGpu => (Exit::Findings, "name the GPU with `--gpu`".to_owned()),
-        TrainError::Collective(_) | TrainError::Machine(_) | TrainError::TooLong { .. } => {
+        TrainError::Collective(_)
+        | TrainError::Machine(_)
+        | TrainError::CrossesRails { .. }
+        | TrainError::TooLong { .. } => {
             (Exit::Findings, "`weft show` says how the machine was understood".to_owned())
         }
     };

@@ -288,6 +288,10 @@ fn refused(error: &TrainError, args: &Args, loaded: &Loaded) -> Failure {
         TrainError::NoRate { .. } => (Exit::Findings, "choose another `--precision`".to_owned()),
         TrainError::NoGpu => (Exit::Findings, "name the GPU with `--gpu`".to_owned()),
         TrainError::TooLong { .. } => (Exit::Findings, "take larger micro-batches".to_owned()),
+        TrainError::CrossesRails { .. } => (
+            Exit::Findings,
+            "`rail-optimized` joins the rails; `--search` looks for layouts that need no such way".to_owned(),
+        ),
         TrainError::Collective(_) | TrainError::Machine(_) => {
             (Exit::Findings, "`weft show` says how the machine was understood".to_owned())
         }
@@ -301,6 +305,7 @@ fn refused(error: &TrainError, args: &Args, loaded: &Loaded) -> Failure {
 fn none_fits(run: &Run<'_>, args: &Args, loaded: &Loaded) -> Failure {
     let mut diagnostics = loaded.diagnostics.clone();
     let mut why = match &run.found.nearest {
+        _ if run.found.cut_count > 0 => Diagnostic::error(NO_STEP, run.found.cut.clone().unwrap_or_default()),
         Some((layout, memory)) => Diagnostic::error(DOES_NOT_FIT, train::overflow(run, layout, memory)),
         None => Diagnostic::error(
             NO_STEP,

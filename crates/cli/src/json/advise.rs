@@ -5,8 +5,12 @@ use weft_advisor::advice::{Advice, Choice, Standing};
 use weft_advisor::bill::Line;
 use weft_advisor::candidate::Constraints;
 use weft_advisor::what_if::imagined_seconds;
+use weft_base::Diagnostic;
 use weft_catalogue::Catalogue;
 use weft_reliability::Goodput;
+
+use super::DiagnosticJson;
+use super::advise_training::{RunJson, WorkloadJson, run, workloads};
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/advise/1";
@@ -15,11 +19,14 @@ pub const SCHEMA: &str = "weft/advise/1";
 #[derive(Debug, Serialize)]
 pub struct AdviseDocument {
     schema: &'static str,
-    gpus: u32,
+    /// Null where a deadline, a budget or a power says how many.
+    gpus: Option<u32>,
     timed: String,
     candidates: Vec<CandidateJson>,
     excluded: Vec<ExcludedJson>,
     what_if: Option<WhatIfJson>,
+    /// Why there is no advice.
+    diagnostics: Vec<DiagnosticJson>,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,9 +56,14 @@ struct CandidateJson {
     high_s: Option<f64>,
     bound_by: Option<String>,
     no_step: Option<String>,
+    step_energy_kwh: Option<f64>,
+    workloads: Vec<WorkloadJson>,
+    run: Option<RunJson>,
+    million_tokens_cost: Option<f64>,
     goodput: Option<GoodputJson>,
     no_goodput: Option<String>,
     on_front: bool,
+    standing: &'static str,
     reasons: Vec<String>,
 }
 
@@ -111,7 +123,7 @@ pub fn document(
     let (excluded, now) = (advice.excluded.iter(), advice.choices.as_slice());
     AdviseDocument {
         schema: SCHEMA,
-        gpus: constraints.gpus,
+        gpus: Some(constraints.gpus).filter(|gpus| *gpus > 0),
         timed: advice.timed.clone(),
         candidates: advice.choices.iter().map(|choice| candidate(choice, catalogue)).collect(),
         excluded: excluded
@@ -121,6 +133,20 @@ pub fn document(
             change: change.to_owned(),
             steps: imagined.choices.iter().map(|then| step(then, now)).collect(),
         }),
+        diagnostics: Vec::new(),
+    }
+}
+
+/// The document where there is no advice.
+pub fn refusal(gpus: Option<u32>, diagnostics: &[Diagnostic]) -> AdviseDocument {
+    AdviseDocument {
+        schema: SCHEMA,
+        gpus,
+        timed: String::new(),
+        candidates: Vec::new(),
+        excluded: Vec::new(),
+        what_if: None,
+        diagnostics: super::all(diagnostics),
     }
 }
 
@@ -165,9 +191,18 @@ fn candidate(choice: &Choice, catalogue: &Catalogue) -> CandidateJson {
         high_s: step.map(|step| step.high_seconds),
         bound_by: step.map(|step| step.bound_by.clone()),
         no_step: choice.step.as_ref().err().cloned(),
+        step_energy_kwh: choice.step_energy().map(weft_base::Energy::as_kilowatt_hours),
+        workloads: workloads(choice),
+        run: choice.run.as_ref().map(run),
+        million_tokens_cost: choice.million_tokens_cost.map(weft_base::Money::as_units),
         goodput: choice.goodput.as_ref().ok().map(|(best, worst)| goodput(best, worst)),
         no_goodput: choice.goodput.as_ref().err().map(ToString::to_string),
         on_front: choice.standing == Standing::Front,
+        standing: match choice.standing {
+            Standing::Front => "front",
+            Standing::Open => "open",
+            Standing::Beaten => "beaten",
+        },
         reasons: choice.loses.iter().chain(&choice.lacks).cloned().collect(),
     }
 }

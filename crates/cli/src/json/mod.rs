@@ -1,6 +1,7 @@
 //! What `--format json` prints: one file per document, versioned by `schema`, described in `schemas/`.
 
 pub mod advise;
+mod advise_training;
 pub mod bench;
 pub mod bench_pairs;
 pub mod changes;

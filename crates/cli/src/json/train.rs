@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use weft_base::Diagnostic;
-use weft_predictor::train::Candidate;
+use weft_predictor::train::{Breakdown, Candidate};
 use weft_workload::{Layout, Memory, Recompute, Schedule};
 
 use super::DiagnosticJson;
-use crate::train::{Run, sharding};
+use crate::train::Run;
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -53,13 +53,13 @@ struct MemoryJson {
 }
 
 #[derive(Debug, Serialize)]
-struct PartJson {
+pub(super) struct PartJson {
     part: &'static str,
     seconds: f64,
 }
 
 #[derive(Debug, Serialize)]
-struct LayoutJson {
+pub(super) struct LayoutJson {
     tensor: u32,
     pipeline: u32,
     virtual_stages: u32,
@@ -96,7 +96,6 @@ pub fn document(run: &Run<'_>, diagnostics: &[Diagnostic]) -> TrainJson {
 
 fn step(run: &Run<'_>, candidate: &Candidate) -> StepJson {
     let Candidate { layout, time, memory } = candidate;
-    let parts = time.breakdown.parts();
     StepJson {
         step_s: time.seconds,
         low_s: time.low_s,
@@ -105,10 +104,14 @@ fn step(run: &Run<'_>, candidate: &Candidate) -> StepJson {
         mfu: run.mfu(layout, time),
         memory_bytes_per_gpu: memory.total(),
         memory: memory_json(memory),
-        breakdown: parts.into_iter().map(|(part, seconds)| PartJson { part, seconds }).collect(),
+        breakdown: breakdown(&time.breakdown),
         bound_by: time.bound_by().to_owned(),
         layout: layout_json(layout),
     }
+}
+
+pub(super) fn breakdown(breakdown: &Breakdown) -> Vec<PartJson> {
+    breakdown.parts().into_iter().map(|(part, seconds)| PartJson { part, seconds }).collect()
 }
 
 fn memory_json(memory: &Memory) -> MemoryJson {
@@ -121,7 +124,7 @@ fn memory_json(memory: &Memory) -> MemoryJson {
     }
 }
 
-fn layout_json(layout: &Layout) -> LayoutJson {
+pub(super) fn layout_json(layout: &Layout) -> LayoutJson {
     LayoutJson {
         tensor: layout.tensor,
         pipeline: layout.pipeline,
@@ -132,7 +135,7 @@ fn layout_json(layout: &Layout) -> LayoutJson {
         micro_batch: layout.micro_batch,
         micro_batches: layout.micro_batches(),
         sequence_parallel: layout.sequence_parallel,
-        sharding: sharding(layout),
+        sharding: layout.sharding.word(),
         recompute: match layout.recompute {
             Recompute::None => "none",
             Recompute::Selective => "selective",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use weft_predictor::train::{Breakdown, Candidate};
 use weft_workload::{Layout, Memory};
 
-use super::{Run, words};
+use super::Run;
 use crate::style::{Tone, heading};
 use crate::table::{Cell, Table};
 
@@ -37,7 +37,7 @@ fn summary(run: &Run<'_>, best: &Candidate) -> String {
     let rate = run.step_tokens() / seconds / f64::from(layout.gpus);
     let mfu =
         run.mfu(layout, &best.time).map_or_else(String::new, |mfu| format!(", MFU {:.1} %", 100.0 * mfu));
-    let mut text = format!("{} {}\n", heading("Layout"), words(layout));
+    let mut text = format!("{} {}\n", heading("Layout"), layout);
     let _ = writeln!(
         text,
         "  {} a step (90 % within {} to {}), {rate:.0} tokens/s per GPU{mfu}",
@@ -99,7 +99,7 @@ fn searched(run: &Run<'_>) -> String {
         table.row([
             Cell::number(span(candidate.time.seconds)).tone(Tone::Heading),
             Cell::number(size(candidate.memory.total())),
-            Cell::new(words(&candidate.layout)),
+            Cell::new(candidate.layout.to_string()),
             Cell::new(why),
         ]);
     }
@@ -129,7 +129,7 @@ pub fn overflow(run: &Run<'_>, layout: &Layout, memory: &Memory) -> String {
         .collect();
     let by = size(memory.total() - capacity);
     let which = if run.searched { "no layout fits; the nearest" } else { "the layout does not fit" };
-    format!("{which} ({}) by {by} of {}: {}", words(layout), size(capacity), list.join(", "))
+    format!("{which} ({layout}) by {by} of {}: {}", size(capacity), list.join(", "))
 }
 
 /// `68.1 GiB`.

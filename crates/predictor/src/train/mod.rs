@@ -4,6 +4,7 @@
 //! crate's own prediction for the group on the machine. What is hidden behind what is the framework's.
 
 mod compute;
+mod fabric;
 mod network;
 pub mod published;
 mod replicas;
@@ -18,7 +19,7 @@ pub use compute::{ComputePrices, Forward};
 pub use network::Network;
 pub use score::{Answered, FileScore, Kept, KindScore, Pair, Ratio, Ratios, Tables, TrainReport, score};
 pub use search::{Candidate, Found, Search};
-pub use site::Site;
+pub use site::{Asked, Site, built_hosts};
 pub use step::{Breakdown, PassTime, Pricer, StepTime};
 pub use timeline::{Bar, Lane, Of, Timeline, What};
 
@@ -47,6 +48,15 @@ pub enum TrainError {
     /// The machine has none.
     #[error("the machine has no GPU whose model is known")]
     NoGpu,
+    /// A group of GPUs would have to go from one rail to another.
+    #[error(
+        "{} parallelism crosses rails that no switch joins, and the hosts' GPUs have no links of their own to change the rail by",
+        .axis.word()
+    )]
+    CrossesRails {
+        /// Why the group talks.
+        axis: weft_workload::Axis,
+    },
     /// The layout asks for more GPUs than the machine has.
     #[error("the layout takes {wanted} GPUs, the machine has {has}")]
     TooFewGpus {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use weft_base::Bytes;
 use weft_collective::Collective;
@@ -9,6 +10,7 @@ use weft_topology::{NcclPath, NodeId};
 use weft_workload::{Axis, Reach, Transfer};
 
 use super::{Site, TrainError};
+use crate::found::Found;
 use crate::predict::{Predictor, Request};
 
 /// The least size of which a time is asked, and by how much it grows: between them, times are taken on a line of
@@ -40,6 +42,9 @@ type Curve = Vec<f64>;
 /// What was asked of a site once; it depends on nothing else.
 pub(super) type Curves = RefCell<BTreeMap<(Collective, Spread), Curve>>;
 
+/// Channels of groups in one domain or two, found once: all collectives but send/recv run on the same ones.
+pub(super) type Looked = RefCell<BTreeMap<(bool, Spread), Rc<Found>>>;
+
 /// Prices of collectives on a site.
 #[derive(Clone, Copy)]
 pub struct Network<'s> {
@@ -64,9 +69,14 @@ impl<'s> Network<'s> {
             Axis::Expert => transfer.bytes * copies_kept(spread, transfer.copy_count),
             Axis::Tensor | Axis::Context | Axis::Pipeline | Axis::Data => transfer.bytes,
         };
+        let fabric = &self.site.fabric;
+        if spread.domains > 1 && fabric.is_cut(transfer.collective, transfer.reach) {
+            return Err(TrainError::CrossesRails { axis: transfer.axis });
+        }
         let alone = self.seconds(transfer.collective, spread, bytes)?;
         let shared = self.shared(transfer, spread, bytes)?;
-        Ok(transfer.repeat_count * alone.max(shared))
+        let slower = fabric.slower(transfer.collective, transfer.reach, self.domain_gpus);
+        Ok(transfer.repeat_count * alone.max(shared) * slower)
     }
 
     /// Which domains a group of ranks is in.
@@ -116,7 +126,9 @@ impl<'s> Network<'s> {
                 has: self.site.gpus,
             });
         }
-        let predictor = self.predictor(collective, spread)?;
+        let request = self.request(collective, spread);
+        let found = self.look(spread, &request)?;
+        let predictor = Predictor::known(&self.site.topology, self.site.catalogue, &request, &found)?;
         let sizes: Vec<Bytes> =
             (0..POINTS).map(|step| Bytes::new(1 << (LEAST_POWER + POWER_STEP * step))).collect();
         let predictor = match (spread.domains, collective) {
@@ -132,13 +144,16 @@ impl<'s> Network<'s> {
 
     /// The library on the group's GPUs in the first two domains.
     fn predictor(&self, collective: Collective, spread: Spread) -> Result<Predictor<'s>, TrainError> {
-        let request = Request {
+        Ok(Predictor::new(&self.site.topology, self.site.catalogue, &self.request(collective, spread))?)
+    }
+
+    fn request(&self, collective: Collective, spread: Spread) -> Request {
+        Request {
             gpus: Some(self.members(spread)),
             launch: Some(self.site.launch),
             access: self.site.access.clone(),
             ..Request::new(collective)
-        };
-        Ok(Predictor::new(&self.site.topology, self.site.catalogue, &request)?)
+        }
     }
 
     /// How the GPUs of a group reach each other's memory; `None` where the group spans domains, or some do not.
@@ -173,6 +188,19 @@ impl<'s> Network<'s> {
         let size = Bytes::new(transfer.bytes.max(1.0) as u64);
         let rows = predictor.rows(transfer.collective, &[size])?;
         Ok(rows.first().map_or_else(String::new, |row| row.bound_by.clone()))
+    }
+
+    /// The channels of a group; many domains have those of two.
+    fn look(&self, spread: Spread, request: &Request) -> Result<Rc<Found>, TrainError> {
+        let pair = request.collective == Collective::SendRecv;
+        let key = (pair, Spread { domains: spread.domains.min(2), ..spread });
+        if let Some(known) = self.site.looked.borrow().get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let predictor = Predictor::new(&self.site.topology, self.site.catalogue, request)?;
+        let found = Rc::new(predictor.into_found());
+        self.site.looked.borrow_mut().insert(key, Rc::clone(&found));
+        Ok(found)
     }
 
     /// The GPUs of one group in the first two domains.

@@ -27,6 +27,10 @@ pub struct Found {
     pub fitting_count: u64,
     /// Those of them that were priced to the end.
     pub priced_count: u64,
+    /// Those of them that the network cannot carry.
+    pub cut_count: u64,
+    /// Why, of the first of these.
+    pub cut: Option<String>,
     /// The one that needs least memory, where none fits.
     pub nearest: Option<(Layout, Memory)>,
 }
@@ -61,17 +65,32 @@ impl Search {
                 continue;
             }
             found.fitting_count += 1;
-            if let Some(worst) = found.worst(self.keep).filter(|_| self.prune)
-                && pricer.at_least_s(&layout)? > worst
-            {
-                continue;
+            let worst = found.worst(self.keep).filter(|_| self.prune);
+            match priced(pricer, &layout, worst) {
+                Ok(None) => {}
+                Ok(Some(time)) => {
+                    found.priced_count += 1;
+                    found.keep(Candidate { layout, time, memory }, self.keep);
+                }
+                Err(error @ TrainError::CrossesRails { .. }) => {
+                    found.cut_count += 1;
+                    found.cut.get_or_insert_with(|| error.to_string());
+                }
+                Err(error) => return Err(error),
             }
-            found.priced_count += 1;
-            let time = pricer.step(&layout)?;
-            found.keep(Candidate { layout, time, memory }, self.keep);
         }
         Ok(found)
     }
+}
+
+/// The step of a layout; nothing where it takes more than `worst` in any case.
+fn priced(pricer: &Pricer<'_>, layout: &Layout, worst: Option<f64>) -> Result<Option<StepTime>, TrainError> {
+    if let Some(worst) = worst
+        && pricer.at_least_s(layout)? > worst
+    {
+        return Ok(None);
+    }
+    pricer.step(layout).map(Some)
 }
 
 impl Found {

@@ -1,11 +1,14 @@
 //! Where a step runs: GPUs in domains that their own links join, and the network between these.
 
+use std::rc::Rc;
+
 use weft_catalogue::{Catalogue, Form, Gpu, Machine};
 use weft_topology::{NodeId, NodeKind, Topology, build};
 
 use weft_workload::Precision;
 
-use super::network::Curves;
+use super::fabric::Fabric;
+use super::network::{Curves, Looked};
 use super::torus::Torus;
 use super::{TrainError, compute};
 use crate::nccl::cluster;
@@ -18,6 +21,14 @@ const HOSTS: u32 = 2;
 /// The same where a GPU fabric spans hosts: two racks of eighteen.
 const RACK_HOSTS: u32 = 36;
 
+/// What was asked of sites once. Those of equal hosts may share one, however many there are and whatever tiers join
+/// them.
+#[derive(Clone, Default)]
+pub struct Asked {
+    curves: Rc<Curves>,
+    looked: Rc<Looked>,
+}
+
 /// A machine that steps run on.
 pub struct Site<'c> {
     pub(crate) catalogue: &'c Catalogue,
@@ -27,7 +38,11 @@ pub struct Site<'c> {
     /// Who may access whose memory.
     pub(super) access: PeerAccess,
     /// Times of collectives that were asked for.
-    pub(super) curves: Curves,
+    pub(super) curves: Rc<Curves>,
+    /// Channels of groups that were asked for.
+    pub(super) looked: Rc<Looked>,
+    /// What the network between domains makes slower.
+    pub(super) fabric: Fabric,
     /// How chips of TPUs are joined: all of them are one domain.
     pub(super) torus: Option<Torus>,
     /// The GPUs of each domain that was built, in order.
@@ -43,7 +58,12 @@ pub struct Site<'c> {
 impl<'c> Site<'c> {
     /// Looks at `machine`, for training. Its domains are alike, so that only two of them are built.
     pub fn new(machine: &Machine, catalogue: &'c Catalogue) -> Result<Self, TrainError> {
-        Self::with(machine, catalogue, Launch::Framework, PeerAccess::AsUsual)
+        Self::with(machine, catalogue, &Asked::default())
+    }
+
+    /// The same with what was asked before of a site for training of as many built hosts of the same kind.
+    pub fn with(machine: &Machine, catalogue: &'c Catalogue, asked: &Asked) -> Result<Self, TrainError> {
+        Self::started(machine, catalogue, (Launch::Framework, PeerAccess::AsUsual), asked)
     }
 
     /// The same for serving: kernels wait for no host, and a patched driver may make cards peers.
@@ -52,18 +72,17 @@ impl<'c> Site<'c> {
         catalogue: &'c Catalogue,
         access: PeerAccess,
     ) -> Result<Self, TrainError> {
-        Self::with(machine, catalogue, Launch::ProcessPerGpu, access)
+        Self::started(machine, catalogue, (Launch::ProcessPerGpu, access), &Asked::default())
     }
 
-    fn with(
+    fn started(
         machine: &Machine,
         catalogue: &'c Catalogue,
-        launch: Launch,
-        access: PeerAccess,
+        (launch, access): (Launch, PeerAccess),
+        asked: &Asked,
     ) -> Result<Self, TrainError> {
         let mut few = machine.clone();
-        let spans = machine.fabric.as_ref().is_some_and(|fabric| fabric.spans_hosts);
-        few.host.count = machine.host.count.min(if spans { RACK_HOSTS } else { HOSTS });
+        few.host.count = built_hosts(machine);
         let topology = build(&few, catalogue)?.topology;
         let gpus: Vec<NodeId> = topology.of_kind(NodeKind::Gpu).collect();
         let model = machine.gpus.first().and_then(|group| group.model.as_deref()).ok_or(TrainError::NoGpu)?;
@@ -74,8 +93,24 @@ impl<'c> Site<'c> {
         let torus = torus(gpu, catalogue)?;
         let domains = if torus.is_some() { Vec::new() } else { cluster::nodes(&topology, &gpus) };
         let domain_gpus = domains.first().map_or(all, |domain| count(domain.len()));
-        let curves = Curves::default();
-        Ok(Self { catalogue, topology, launch, access, curves, domains, torus, gpu, domain_gpus, gpus: all })
+        let joined = topology.of_kind(NodeKind::GpuSwitch).next().is_some()
+            || gpu.fabric.is_some() && gpu.form != Form::Card;
+        let fabric = Fabric::new(machine, domain_gpus, joined)?;
+        let (curves, looked) = (Rc::clone(&asked.curves), Rc::clone(&asked.looked));
+        Ok(Self {
+            catalogue,
+            topology,
+            launch,
+            access,
+            curves,
+            looked,
+            fabric,
+            domains,
+            torus,
+            gpu,
+            domain_gpus,
+            gpus: all,
+        })
     }
 
     /// Dense peak of one GPU in that precision; `None` where it has none.
@@ -95,6 +130,12 @@ impl<'c> Site<'c> {
         }
         (1..=self.domain_gpus).rev().find(|part| gpus.is_multiple_of(*part)).unwrap_or(1)
     }
+}
+
+/// Hosts of so many that a site builds; sites that build as many of the same host may share what they are asked.
+pub fn built_hosts(machine: &Machine) -> u32 {
+    let spans = machine.fabric.as_ref().is_some_and(|fabric| fabric.spans_hosts);
+    machine.host.count.min(if spans { RACK_HOSTS } else { HOSTS })
 }
 
 /// The links between chips of a TPU; `None` for GPUs.

@@ -102,6 +102,11 @@ impl Clos {
         Ok(Self { leaves, up, leaves_per_pod, spines_per_pod: up, pods, core: Some(core) })
     }
 
+    /// Leaves of one pod; all of them where there are two tiers.
+    pub fn leaves_of_a_pod(&self) -> usize {
+        self.leaves_per_pod
+    }
+
     pub fn has_core(&self) -> bool {
         self.core.is_some()
     }
