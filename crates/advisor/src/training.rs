@@ -137,7 +137,10 @@ fn usable(all: u32, asked: u32, batch: u32) -> Vec<u32> {
     // Copies that divide the batch, each of a power of two GPUs.
     let copies = (1..=batch).filter(|copies| batch.is_multiple_of(*copies) && *copies <= all);
     sizes.extend(
-        copies.map(|copies| copies << (all / copies).ilog2()).filter(|size| size * 8 >= all * 7).max(),
+        copies
+            .map(|copies| copies << (all / copies).ilog2())
+            .filter(|size| *size != all && size * 8 >= all * 7)
+            .max(),
     );
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
