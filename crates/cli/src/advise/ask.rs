@@ -1,5 +1,7 @@
 //! What is asked: workloads, sizes, demands.
 
+use std::fmt::Write as _;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use weft_advisor::advice::{Demand, Size};
 use weft_advisor::workload::Workload;
@@ -86,7 +88,7 @@ impl WorkArgs {
         let numbers = numbers.into_iter().filter_map(|(key, number)| Some((key, number?.to_string())));
         let words = words.into_iter().filter_map(|(key, word)| Some((key, word.clone()?)));
         for (key, value) in numbers.chain(words) {
-            line.push_str(&format!(", {key} {value}"));
+            let _ = write!(line, ", {key} {value}");
         }
         Some(line)
     }
