@@ -1,0 +1,21 @@
+//! The node that is left with the least.
+
+use super::{CPU_NORM, GPU_NORM, Policy, Scorer, whole};
+use crate::fleet::Pod;
+use crate::room::Room;
+
+pub const POLICY: Policy = Policy {
+    name: "best-fit",
+    title: "the node that is left with the least CPU and GPU",
+    scorer: |_| Box::new(BestFit),
+};
+
+struct BestFit;
+
+impl Scorer for BestFit {
+    fn score(&mut self, room: &Room, pod: &Pod) -> f32 {
+        let cpu = f64::from(room.cpu_milli - pod.cpu_milli) / CPU_NORM;
+        let gpu = f64::from(room.gpu_milli() - pod.asked_milli()) / GPU_NORM;
+        whole(100.0 * (1.0 - 0.5 * cpu - 0.5 * gpu))
+    }
+}

@@ -1,0 +1,22 @@
+//! What is free against what is asked for: the smaller their product the better (Tetris, SIGCOMM'14, as FGD's study uses
+//! it).
+
+use super::{CPU_NORM, GPU_NORM, Policy, Scorer, whole};
+use crate::fleet::Pod;
+use crate::room::Room;
+
+pub const POLICY: Policy = Policy {
+    name: "dot-product",
+    title: "the node where free and asked CPU and GPU have the smallest product",
+    scorer: |_| Box::new(DotProduct),
+};
+
+struct DotProduct;
+
+impl Scorer for DotProduct {
+    fn score(&mut self, room: &Room, pod: &Pod) -> f32 {
+        let cpu = f64::from(room.cpu_milli) * f64::from(pod.cpu_milli) / (CPU_NORM * CPU_NORM);
+        let gpu = f64::from(room.gpu_milli()) * f64::from(pod.asked_milli()) / (GPU_NORM * GPU_NORM);
+        whole(100.0 * (1.0 - (cpu + gpu) / 2.0))
+    }
+}

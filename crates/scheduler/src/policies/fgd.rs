@@ -1,0 +1,70 @@
+//! Fragmentation gradient descent (Weng et al., ATC'23): the node where what usual pods cannot use grows least.
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use super::{Policy, Scorer, Setting, whole};
+use crate::fleet::{Pod, WHOLE_MILLI};
+use crate::room::{Held, Room};
+
+pub const POLICY: Policy = Policy {
+    name: "fgd",
+    title: "the node where GPU that usual pods cannot use grows least",
+    scorer: |setting| Box::new(Fgd { setting, known: IndexMap::default() }),
+};
+
+struct Fgd<'s> {
+    setting: Setting<'s>,
+    known: IndexMap<Room, f64, FxBuildHasher>,
+}
+
+impl Fgd<'_> {
+    /// Thousandths of the node's GPUs that a usual pod cannot use, on average. Memory is not looked at.
+    fn fragment(&mut self, room: &Room) -> f64 {
+        let key = Room { memory_mib: 0, held: Held::default(), ..*room };
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let found = self.setting.typical.most.iter().map(|(pod, share)| share * self.unusable(room, pod)).sum();
+        self.known.insert(key, found);
+        found
+    }
+
+    fn unusable(&self, room: &Room, pod: &Pod) -> f64 {
+        let model = self.setting.fleet.kinds[room.kind].model;
+        let all = f64::from(room.gpu_milli());
+        if pod.gpu_count == 0 || !pod.models.holds(model) || room.cpu_milli < pod.cpu_milli {
+            return all;
+        }
+        let least = if pod.gpu_count > 1 { WHOLE_MILLI } else { pod.gpu_milli };
+        let (wide, narrow): (Vec<u16>, Vec<u16>) = room.gpus_milli.iter().partition(|gpu| **gpu >= least);
+        if wide.len() < usize::from(pod.gpu_count) {
+            return all;
+        }
+        narrow.into_iter().map(f64::from).sum()
+    }
+
+    /// The GPU with the best score, the first among equals, and the score.
+    fn best(&mut self, room: &Room, pod: &Pod) -> (usize, f32) {
+        let before = self.fragment(room);
+        let mut best = (0, f32::NEG_INFINITY);
+        for at in room.choices(pod) {
+            let after = self.fragment(&room.with(pod, at));
+            let score = whole(100.0 / (1.0 + libm::exp((after - before) / 1000.0)));
+            if score > best.1 {
+                best = (at, score);
+            }
+        }
+        best
+    }
+}
+
+impl Scorer for Fgd<'_> {
+    fn score(&mut self, room: &Room, pod: &Pod) -> f32 {
+        self.best(room, pod).1
+    }
+
+    fn gpu(&mut self, room: &Room, pod: &Pod) -> usize {
+        self.best(room, pod).0
+    }
+}
