@@ -212,6 +212,13 @@ pub const SLOW_PAIR: Code = Code {
         that cross the same place name that place.",
 };
 
+/// A policy of that name is not known.
+pub const NO_SUCH_POLICY: Code = Code {
+    name: "no-such-policy",
+    explanation: "The scheduler has no policy of that name. Each policy is one file in `crates/scheduler/src/policies`; \
+        `weft schedule --help` says what a study is, and its table ends with what each policy does.",
+};
+
 /// Codes of this crate.
 pub const CODES: &[Code] = &[
     NO_ADVICE,
@@ -235,6 +242,7 @@ pub const CODES: &[Code] = &[
     NO_PREDICTION,
     NO_SUCH_GPU,
     NO_SUCH_ALGORITHM,
+    NO_SUCH_POLICY,
     NOT_WRITTEN,
     NOTHING_TO_EXPLAIN,
     NOT_MEASURED,
@@ -253,6 +261,7 @@ pub fn all() -> impl Iterator<Item = &'static Code> {
         weft_probe::CODES,
         weft_predictor::CODES,
         weft_advisor::CODES,
+        weft_scheduler::CODES,
         CODES,
     ]
     .into_iter()

@@ -26,6 +26,7 @@ mod pairs;
 mod plan;
 mod predict;
 mod report;
+mod schedule;
 mod serve;
 mod settings;
 mod show;

@@ -105,7 +105,8 @@ impl Typical {
             let kind = Pod { memory_mib: 0, ..pod.clone() };
             *groups.entry(kind).or_default().entry(pod.memory_mib).or_default() += 1;
         }
-        let mut list: Vec<(Pod, u32)> = groups.into_iter().map(|(pod, sizes)| most_frequent(pod, &sizes)).collect();
+        let mut list: Vec<(Pod, u32)> =
+            groups.into_iter().map(|(pod, sizes)| most_frequent(pod, &sizes)).collect();
         list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         let total = f64::from(list.iter().map(|(_, count)| count).sum::<u32>().max(1));
         let all: Vec<(Pod, f64)> =
@@ -143,7 +144,13 @@ mod tests {
 
     #[test]
     fn rare_kinds_are_left_out_and_shares_sum_to_one() {
-        let pod = |cpu_milli, memory_mib| Pod { cpu_milli, memory_mib, gpu_count: 1, gpu_milli: 500, models: Models::ANY };
+        let pod = |cpu_milli, memory_mib| Pod {
+            cpu_milli,
+            memory_mib,
+            gpu_count: 1,
+            gpu_milli: 500,
+            models: Models::ANY,
+        };
         let mut pods = vec![pod(1000, 10); 60];
         pods.extend(vec![pod(1000, 20); 20]);
         pods.extend(vec![pod(2000, 10); 18]);

@@ -27,9 +27,8 @@ pub fn fleet(file: &str, text: &str) -> Result<Fleet, Diagnostic> {
         if usize::from(gpu_count) > GPUS_MOST {
             return Err(table.wrong(row, gpus, &format!("a node has at most {GPUS_MOST} GPUs here")));
         }
-        let model = model_number(&mut fleet, name).ok_or_else(|| {
-            table.wrong(row, model, "there are at most 31 models")
-        })?;
+        let model = model_number(&mut fleet, name)
+            .ok_or_else(|| table.wrong(row, model, "there are at most 31 models"))?;
         let kind = NodeKind {
             cpu_milli: table.number(row, cpu)?,
             memory_mib: table.number(row, memory)?,
@@ -126,7 +125,8 @@ impl<'t> Table<'t> {
 
     fn number<T: FromStr>(&self, row: &StringRecord, at: usize) -> Result<T, Diagnostic> {
         let text = row.get(at).unwrap_or_default();
-        text.parse().map_err(|_| self.wrong(row, at, "it must be a whole number, 0 or more, and not as large"))
+        text.parse()
+            .map_err(|_| self.wrong(row, at, "it must be a whole number, 0 or more, and not as large"))
     }
 
     fn wrong(&self, row: &StringRecord, at: usize, why: &str) -> Diagnostic {

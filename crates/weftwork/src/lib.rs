@@ -66,6 +66,7 @@
 //! | [`predictor`] | how long NCCL takes, what bounds it, and why |
 //! | [`doctor`] | why a machine or a job is slower than it should be |
 //! | [`advisor`] | what to buy, what it costs, and what is wrong with counts in print |
+//! | [`scheduler`] | who gets which GPUs |
 //! | [`runtime`] | plans with real data: the parts of which [`Communicator`] consists |
 
 pub use weft_advisor as advisor;
@@ -77,6 +78,7 @@ pub use weft_formats as formats;
 pub use weft_predictor as predictor;
 pub use weft_reliability as reliability;
 pub use weft_runtime as runtime;
+pub use weft_scheduler as scheduler;
 pub use weft_simulator as simulator;
 pub use weft_topology as topology;
 pub use weft_workload as workload;

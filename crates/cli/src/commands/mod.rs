@@ -15,6 +15,7 @@ mod man;
 mod plan;
 mod predict;
 mod questions;
+mod schedule;
 mod serve;
 mod show;
 mod simulate;
@@ -48,6 +49,7 @@ enum Command {
     Train(train::Args),
     Serve(serve::Args),
     Frames(frames::Args),
+    Schedule(schedule::Args),
     Bench(bench::Args),
     Validate(validate::Args),
     Check(check::Args),
@@ -100,6 +102,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Train(args)) => train::run(&args, catalogue()),
         Some(Command::Serve(args)) => serve::run(&args, catalogue()),
         Some(Command::Frames(args)) => frames::run(&args, catalogue()),
+        Some(Command::Schedule(args)) => schedule::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),
         Some(Command::Check(args)) => check::run(&args, catalogue()),

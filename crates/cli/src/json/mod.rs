@@ -12,6 +12,7 @@ pub mod frames;
 pub mod measured;
 pub mod plan;
 pub mod predict;
+pub mod schedule;
 pub mod serve;
 pub mod show;
 pub mod simulate;

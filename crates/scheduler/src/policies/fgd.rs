@@ -25,7 +25,8 @@ impl Fgd<'_> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let found = self.setting.typical.most.iter().map(|(pod, share)| share * self.unusable(room, pod)).sum();
+        let found =
+            self.setting.typical.most.iter().map(|(pod, share)| share * self.unusable(room, pod)).sum();
         self.known.insert(key, found);
         found
     }

@@ -27,7 +27,9 @@ fn score(policy: &str, room: &Room, asked: &Pod, usual: &[Pod]) -> f32 {
 fn each_has_its_own_name() {
     let names: std::collections::BTreeSet<&str> = POLICIES.iter().map(|policy| policy.name).collect();
     assert_eq!(names.len(), POLICIES.len());
-    assert!(Policy::named("fgd").is_some_and(|policy| policy.name == "fgd") && Policy::named("fdg").is_none());
+    assert!(
+        Policy::named("fgd").is_some_and(|policy| policy.name == "fgd") && Policy::named("fdg").is_none()
+    );
 }
 
 #[test]
@@ -98,7 +100,10 @@ fn what_is_scarce_is_charged_to_those_who_could_go_elsewhere() {
     let after = rooms[0].with(&free, 0);
     let lost = reserve.lost(&rooms[0], &after, &free, &fleet);
     assert_eq!(lost, 1, "the only node for eight GPUs is broken");
-    assert_eq!(reserve.lost(&rooms[0], &rooms[0].with(&pod(90_000, 8, 1000), 0), &pod(90_000, 8, 1000), &fleet), 0);
+    assert_eq!(
+        reserve.lost(&rooms[0], &rooms[0].with(&pod(90_000, 8, 1000), 0), &pod(90_000, 8, 1000), &fleet),
+        0
+    );
     // A third of pods ask for eight GPUs: of 10 to come more than the one place that there is.
     let charges = reserve.charges(&stock, &free, 33_000.0);
     assert!(charges.of(lost, 0) > 49.0, "{charges:?}");

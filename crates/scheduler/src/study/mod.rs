@@ -97,7 +97,10 @@ pub fn halves(pods: &[Pod], seed: u64) -> (Vec<Pod>, Vec<Pod>) {
     let mut order: Vec<&Pod> = pods.iter().collect();
     order.shuffle(&mut random(seed));
     let half = order.len() / 2;
-    (order[..half].iter().map(|pod| (*pod).clone()).collect(), order[half..].iter().map(|pod| (*pod).clone()).collect())
+    (
+        order[..half].iter().map(|pod| (*pod).clone()).collect(),
+        order[half..].iter().map(|pod| (*pod).clone()).collect(),
+    )
 }
 
 #[cfg(test)]

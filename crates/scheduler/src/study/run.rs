@@ -70,7 +70,8 @@ impl<'s> Runner<'s> {
                 self.place(kind, node, &mut state);
             } else {
                 run.dropped_count += 1;
-                let early = usize::from(self.kinds[kind].gpu_count) == GPUS_MOST && state.asked_milli <= capacity;
+                let early =
+                    usize::from(self.kinds[kind].gpu_count) == GPUS_MOST && state.asked_milli <= capacity;
                 run.dropped_large_count += u32::from(early);
             }
             while let Some(percent) = PERCENTS.get(run.unallocated_percent.len()) {

@@ -48,9 +48,11 @@ fn what_fits_is_placed_and_the_rest_is_dropped() {
 fn runs_of_one_seed_are_equal_and_random_is_worse_than_ours() {
     let fleet = fleet(60);
     let pods: Vec<Pod> =
-        [vec![pod(1, 500); 80], vec![pod(2, 1000); 20], vec![pod(1, 300); 60], vec![pod(1, 700); 40]].concat();
+        [vec![pod(1, 500); 80], vec![pod(2, 1000); 20], vec![pod(1, 300); 60], vec![pod(1, 700); 40]]
+            .concat();
     let typical = Typical::of(&pods);
-    let study = |name| Study { fleet: &fleet, pods: &pods, typical: &typical, policy: Policy::named(name).unwrap() };
+    let study =
+        |name| Study { fleet: &fleet, pods: &pods, typical: &typical, policy: Policy::named(name).unwrap() };
     assert_eq!(study("headroom").runs(1..3), study("headroom").runs(1..3));
     let at_all = |name| mean(&study(name).runs(1..9), at(100)).mean_percent;
     assert!(at_all("headroom") < at_all("random"), "{} {}", at_all("headroom"), at_all("random"));

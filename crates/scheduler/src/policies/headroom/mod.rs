@@ -74,8 +74,9 @@ impl Headroom<'_> {
             }
         }
         let left = users.iter().zip(room.gpus_milli).filter(|(users, _)| **users > 0.0);
-        let left: f64 =
-            left.map(|(users, free)| f64::from(free) / 1000.0 * libm::pow(users / total, LEFT_EXPONENT)).sum();
+        let left: f64 = left
+            .map(|(users, free)| f64::from(free) / 1000.0 * libm::pow(users / total, LEFT_EXPONENT))
+            .sum();
         worth + LEFT_FACTOR * left
     }
 

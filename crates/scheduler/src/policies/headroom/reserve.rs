@@ -101,18 +101,25 @@ impl Reserve {
     #[expect(clippy::cast_possible_truncation, reason = "charges are small")]
     pub fn charges(&self, stock: &Stock, pod: &Pod, coming_milli: f64) -> Charges {
         let coming_count = coming_milli / self.mean_milli.max(1.0);
-        let each: Vec<f32> = self.large.iter().zip(&stock.places).map(|((_, share), places)| {
-            let expected = coming_count * share;
-            let short = expected + PLACE_DEVIATIONS * expected.sqrt() - places;
-            (PLACE_CHARGE * rising(short / PLACE_WIDTH)) as f32
-        }).collect();
+        let each: Vec<f32> = self
+            .large
+            .iter()
+            .zip(&stock.places)
+            .map(|((_, share), places)| {
+                let expected = coming_count * share;
+                let short = expected + PLACE_DEVIATIONS * expected.sqrt() - places;
+                (PLACE_CHARGE * rising(short / PLACE_WIDTH)) as f32
+            })
+            .collect();
         let most = |bits: usize| {
             let set = each.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
             set.map(|(_, charge)| *charge).fold(0.0, f32::max)
         };
         let by_lost = (0..1 << each.len()).map(most).collect();
         let mut by_model = vec![0.0f32; stock.free_milli.len()];
-        for (models, asked) in self.bound.iter().filter(|(models, _)| pod.gpu_count > 0 && !pod.models.within(*models)) {
+        for (models, asked) in
+            self.bound.iter().filter(|(models, _)| pod.gpu_count > 0 && !pod.models.within(*models))
+        {
             let holds = |at: &usize| models.0 >> at & 1 == 1;
             let free: f64 = (0..by_model.len()).filter(holds).map(|at| stock.free_milli[at]).sum();
             let short = coming_count * asked / (MODEL_FILLED * free + 1.0) - 1.0;
