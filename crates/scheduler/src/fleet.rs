@@ -106,7 +106,7 @@ impl Typical {
             *groups.entry(kind).or_default().entry(pod.memory_mib).or_default() += 1;
         }
         let mut list: Vec<(Pod, u32)> =
-            groups.into_iter().map(|(pod, sizes)| most_frequent(pod, &sizes)).collect();
+            groups.into_iter().map(|(pod, sizes)| most_frequent(&pod, &sizes)).collect();
         list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         let total = f64::from(list.iter().map(|(_, count)| count).sum::<u32>().max(1));
         let all: Vec<(Pod, f64)> =
@@ -132,10 +132,10 @@ impl Typical {
     }
 }
 
-fn most_frequent(pod: Pod, sizes: &BTreeMap<u32, u32>) -> (Pod, u32) {
+fn most_frequent(pod: &Pod, sizes: &BTreeMap<u32, u32>) -> (Pod, u32) {
     let often = sizes.iter().max_by_key(|(size, count)| (**count, **size));
     let memory_mib = often.map_or(0, |(size, _)| *size);
-    (Pod { memory_mib, ..pod }, sizes.values().sum())
+    (Pod { memory_mib, ..pod.clone() }, sizes.values().sum())
 }
 
 #[cfg(test)]

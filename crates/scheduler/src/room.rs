@@ -70,16 +70,15 @@ impl Room {
     /// GPUs on which a pod of one GPU can be, the fullest first, one of those that are equally full; 0 for other pods.
     pub fn choices(&self, pod: &Pod) -> impl DoubleEndedIterator<Item = usize> + use<'_> {
         let (needed, single) = (pod.gpu_milli, pod.gpu_count == 1);
-        (0..GPUS_MOST).rev().filter(move |at| match single {
-            false => *at == 0,
-            true => {
-                let free = self.gpus_milli[*at];
-                free >= needed && self.gpus_milli.get(at + 1) != Some(&free)
-            }
+        (0..GPUS_MOST).rev().filter(move |at| {
+            let free = self.gpus_milli[*at];
+            let differs = self.gpus_milli.get(at + 1) != Some(&free);
+            if single { free >= needed && differs } else { *at == 0 }
         })
     }
 
     /// The same with the pod, on GPU `at` if it asks for one. It must fit.
+    #[must_use]
     pub fn with(&self, pod: &Pod, at: usize) -> Self {
         let mut room = *self;
         room.cpu_milli -= pod.cpu_milli;

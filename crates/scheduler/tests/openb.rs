@@ -33,19 +33,19 @@ fn the_default_trace_comes_out_as_published_and_ours_is_better() {
     assert_eq!((fleet.nodes.len(), fleet.gpu_milli()), (1213, 6_212_000));
     let pods = openb::pods("pods", &text("openb_pod_list_default.csv").unwrap(), &fleet).unwrap();
     let typical = Typical::of(&pods);
-    let runs = |name: &str, count: u64| {
+    let runs = |name: &str| {
         let policy = Policy::named(name).unwrap();
-        Study { fleet: &fleet, pods: &pods, typical: &typical, policy }.runs(42..42 + count)
+        Study { fleet: &fleet, pods: &pods, typical: &typical, policy }.runs(42..52)
     };
     let at = |percent: u32| PERCENTS.iter().position(|known| *known == percent).unwrap();
     for (name, published, deviation) in PUBLISHED {
-        let own = mean(&runs(name, 10), at(100));
+        let own = mean(&runs(name), at(100));
         let error = ((deviation * deviation + own.deviation_percent * own.deviation_percent) / 10.0).sqrt();
         println!("{name}: {:.2} (published {published})", own.mean_percent);
         let far = (own.mean_percent - published).abs();
         assert!(far <= 0.4_f64.max(3.0 * error), "{name}: {:.2}, published {published}", own.mean_percent);
     }
-    let (fgd, ours) = (runs("fgd", 3), runs("headroom", 3));
+    let (fgd, ours) = (runs("fgd"), runs("headroom"));
     println!("headroom: {:.2}", mean(&ours, at(100)).mean_percent);
     assert!(mean(&ours, at(100)).mean_percent <= 4.0);
     for percent in [80, 90, 95] {

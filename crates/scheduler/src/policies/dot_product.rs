@@ -17,6 +17,6 @@ impl Scorer for DotProduct {
     fn score(&mut self, room: &Room, pod: &Pod) -> f32 {
         let cpu = f64::from(room.cpu_milli) * f64::from(pod.cpu_milli) / (CPU_NORM * CPU_NORM);
         let gpu = f64::from(room.gpu_milli()) * f64::from(pod.asked_milli()) / (GPU_NORM * GPU_NORM);
-        whole(100.0 * (1.0 - (cpu + gpu) / 2.0))
+        whole(100.0 * (1.0 - f64::midpoint(cpu, gpu)))
     }
 }

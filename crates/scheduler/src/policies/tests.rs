@@ -1,5 +1,7 @@
 //! Scores by hand on a node or two.
 
+#![expect(clippy::float_cmp, reason = "scores are whole numbers")]
+
 use super::{POLICIES, Policy, Setting};
 use crate::fleet::{Fleet, Models, NodeKind, Pod, Typical};
 use crate::room::Room;

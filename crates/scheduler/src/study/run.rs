@@ -14,7 +14,7 @@ use crate::room::Room;
 /// Scores of a kind of pod on all nodes, as far as nodes had changed when it came last.
 #[derive(Debug, Clone, Default)]
 struct Scores {
-    scores: Vec<f32>,
+    by_node: Vec<f32>,
     lost: Vec<u8>,
     seen: usize,
 }
@@ -110,7 +110,7 @@ impl<'s> Runner<'s> {
         self.refresh(kind, state);
         let scores = &state.scores[kind];
         if self.scorer.is_random() {
-            let fits = || scores.scores.iter().enumerate().filter(|(_, score)| score.is_finite());
+            let fits = || scores.by_node.iter().enumerate().filter(|(_, score)| score.is_finite());
             let count = fits().count();
             let chosen = (count > 0).then(|| state.random.random_range(0..count))?;
             return fits().nth(chosen).map(|(node, _)| node);
@@ -121,7 +121,7 @@ impl<'s> Runner<'s> {
             #[expect(clippy::cast_precision_loss, reason = "thousandths of GPUs of a cluster")]
             let charges = reserve.charges(stock, self.kinds[kind], coming as f64);
             let lost = scores.lost.iter().zip(&state.models);
-            for (node, (score, (lost, model))) in scores.scores.iter().zip(lost).enumerate() {
+            for (node, (score, (lost, model))) in scores.by_node.iter().zip(lost).enumerate() {
                 let score = score - charges.of(*lost, *model);
                 if score > best.1 {
                     best = (Some(node), score);
@@ -129,7 +129,7 @@ impl<'s> Runner<'s> {
             }
             return best.0;
         }
-        for (node, score) in scores.scores.iter().enumerate() {
+        for (node, score) in scores.by_node.iter().enumerate() {
             if *score > best.1 {
                 best = (Some(node), *score);
             }
@@ -140,15 +140,17 @@ impl<'s> Runner<'s> {
     /// Scores nodes that have changed since that kind of pod came last.
     fn refresh(&mut self, kind: usize, state: &mut State) {
         let mut scores = std::mem::take(&mut state.scores[kind]);
-        if scores.scores.is_empty() {
+        if scores.by_node.is_empty() {
             let all = state.rooms.len();
-            (scores.scores, scores.lost) = (vec![f32::NEG_INFINITY; all], vec![0; all]);
+            (scores.by_node, scores.lost) = (vec![f32::NEG_INFINITY; all], vec![0; all]);
             (0..all).for_each(|node| self.rescore(kind, node, &state.rooms[node], &mut scores));
         } else {
             let mut nodes = state.changed[scores.seen..].to_vec();
             nodes.sort_unstable();
             nodes.dedup();
-            nodes.into_iter().for_each(|node| self.rescore(kind, node, &state.rooms[node], &mut scores));
+            for node in nodes {
+                self.rescore(kind, node, &state.rooms[node], &mut scores);
+            }
         }
         scores.seen = state.changed.len();
         state.scores[kind] = scores;
@@ -157,10 +159,10 @@ impl<'s> Runner<'s> {
     fn rescore(&mut self, kind: usize, node: usize, room: &Room, scores: &mut Scores) {
         let (pod, fleet) = (self.kinds[kind], self.study.fleet);
         if !room.fits(pod, fleet) {
-            scores.scores[node] = f32::NEG_INFINITY;
+            scores.by_node[node] = f32::NEG_INFINITY;
             return;
         }
-        scores.scores[node] = self.scorer.score(room, pod);
+        scores.by_node[node] = self.scorer.score(room, pod);
         if let Some(reserve) = &self.reserve {
             let after = room.with(pod, self.scorer.gpu(room, pod));
             scores.lost[node] = reserve.lost(room, &after, pod, fleet);

@@ -147,7 +147,7 @@ fn large(all: &[(Pod, f64)]) -> Vec<(Pod, f64)> {
             None => kinds.push((Pod { models: Models::ANY, ..pod.clone() }, *share)),
         }
     }
-    kinds.sort_by(|a, b| b.0.cpu_milli.cmp(&a.0.cpu_milli));
+    kinds.sort_by_key(|(pod, _)| std::cmp::Reverse(pod.cpu_milli));
     let total: f64 = kinds.iter().map(|(_, share)| share).sum();
     let merged = if kinds.len() <= LARGE_MOST { 0.0 } else { total / 7.0 };
     let (mut found, mut sum, mut since) = (Vec::new(), 0.0, 0.0);
