@@ -107,9 +107,9 @@ fn what_is_scarce_is_charged_to_those_who_could_go_elsewhere() {
         0
     );
     // A third of pods ask for eight GPUs: of 10 to come more than the one place that there is.
-    let charges = reserve.charges(&stock, &free, 33_000.0);
+    let charges = reserve.charges(&stock, &free, 33.0);
     assert!(charges.of(lost, 0) > 49.0, "{charges:?}");
     assert!(charges.of(0, 1) > 1.5 && charges.of(0, 0) < 0.1, "{charges:?}");
-    assert!(reserve.charges(&stock, &bound, 33_000.0).of(0, 1) < 0.1);
+    assert!(reserve.charges(&stock, &bound, 33.0).of(0, 1) < 0.1);
     assert!(reserve.charges(&stock, &free, 0.0).of(lost, 1) < 7.0);
 }

@@ -119,7 +119,7 @@ impl<'s> Runner<'s> {
         if let (Some(reserve), Some(stock)) = (&self.reserve, &state.stock) {
             let coming = capacity.saturating_sub(state.asked_milli);
             #[expect(clippy::cast_precision_loss, reason = "thousandths of GPUs of a cluster")]
-            let charges = reserve.charges(stock, self.kinds[kind], coming as f64);
+            let charges = reserve.charges(stock, self.kinds[kind], coming as f64 / 1000.0);
             let lost = scores.lost.iter().zip(&state.models);
             for (node, (score, (lost, model))) in scores.by_node.iter().zip(lost).enumerate() {
                 let score = score - charges.of(*lost, *model);

@@ -97,10 +97,10 @@ impl Reserve {
         stock.free_milli[usize::from(fleet.kinds[before.kind].model)] -= f64::from(taken);
     }
 
-    /// What `pod` is charged while `coming_milli` thousandths of GPUs are still expected to be asked for.
+    /// What `pod` is charged while `coming_gpu_count` GPUs are still expected to be asked for.
     #[expect(clippy::cast_possible_truncation, reason = "charges are small")]
-    pub fn charges(&self, stock: &Stock, pod: &Pod, coming_milli: f64) -> Charges {
-        let coming_count = coming_milli / self.mean_milli.max(1.0);
+    pub fn charges(&self, stock: &Stock, pod: &Pod, coming_gpu_count: f64) -> Charges {
+        let coming_count = 1000.0 * coming_gpu_count / self.mean_milli.max(1.0);
         let each: Vec<f32> = self
             .large
             .iter()
