@@ -66,11 +66,11 @@ pub enum TrainError {
         has: u32,
     },
     /// The step has too many turns for a timeline.
-    #[error("a timeline of {turns} turns is not drawn, the most is {most}")]
+    #[error("a timeline of {turn_count} turns is not drawn, the most is {most_count}")]
     TooLong {
         /// Turns of all stages.
-        turns: u64,
+        turn_count: u64,
         /// The most.
-        most: u64,
+        most_count: u64,
     },
 }

@@ -161,7 +161,7 @@ impl Pricer<'_> {
         let turns =
             3 * u64::from(layout.pipeline * layout.virtual_stages) * u64::from(layout.micro_batches());
         if turns > MOST_TURNS {
-            return Err(TrainError::TooLong { turns, most: MOST_TURNS });
+            return Err(TrainError::TooLong { turn_count: turns, most_count: MOST_TURNS });
         }
         let parts = self.parts(&self.training(layout))?;
         Ok(lanes::timeline(layout, &parts))
