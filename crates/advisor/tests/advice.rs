@@ -160,3 +160,35 @@ fn common_errors_are_answered_with_facts() {
     assert!(holds.is_none() && why.contains("leaves the interconnect out"), "{why}");
     assert_eq!(claim("the sky is blue", Catalogue::embedded()), None);
 }
+
+#[test]
+fn a_model_that_does_not_fit_is_left_out_with_what_takes_most() {
+    let catalogue = Catalogue::embedded();
+    let read =
+        |text: &str| weft_advisor::workload::Workload::read(text, "workload", catalogue).expect("a workload");
+    let training =
+        weft_advisor::training::Training::new(vec![read("llama-3.1-405b, batch 8, sequence 8192")]);
+    let advice = asked(&h100(8), &Prices::default(), &training);
+    let out = advice.excluded.iter().find(|out| out.name.starts_with("hgx-h100-8/alone")).expect("left out");
+    // 405 G weights with 12 B of state each are 4.9 TB, over 640 GB of eight GPUs.
+    assert!(
+        out.reason.starts_with("does not fit, by") && out.reason.contains("of optimizer"),
+        "{}",
+        out.reason
+    );
+}
+
+#[test]
+fn two_workloads_share_tokens_by_their_weights() {
+    let catalogue = Catalogue::embedded();
+    let read =
+        |text: &str| weft_advisor::workload::Workload::read(text, "workload", catalogue).expect("a workload");
+    let works = vec![read("llama-3-8b, batch 64, weight 3"), read("llama-2-7b, batch 128, weight 1")];
+    let advice = asked(&h100(8), &Prices::default(), &weft_advisor::training::Training::new(works));
+    let step = advice.choices.iter().find_map(|choice| choice.step.as_ref().ok()).expect("a step");
+    let [a, b] = step.workloads.as_slice() else { panic!("two") };
+    assert!((a.share - 0.75).abs() < 1e-12 && (b.share - 0.25).abs() < 1e-12);
+    // Seconds of a token, three of four of the first.
+    let token = 0.75 * a.seconds / a.token_count + 0.25 * b.seconds / b.token_count;
+    assert!((step.seconds / step.token_count.expect("tokens") / token - 1.0).abs() < 1e-9);
+}
