@@ -15,7 +15,7 @@ use weft_catalogue::{Catalogue, LinkFamily};
 use crate::graph::{Kind, NodeId, NodeKind, Topology};
 
 pub use dot::dot;
-pub use svg::svg;
+pub use svg::{dark_style, escaped, svg};
 pub use text::text;
 
 /// What a drawing is called, and where it finds the full names of models.

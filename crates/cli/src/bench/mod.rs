@@ -9,7 +9,7 @@ pub mod pairs;
 mod seat;
 pub mod start;
 mod text;
-mod words;
+pub mod words;
 
 use std::ffi::OsStr;
 use std::time::Duration;

@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use weft_base::Diagnostic;
 use weft_catalogue::{Catalogue, Framework, Model, NotFound};
@@ -10,8 +11,9 @@ use crate::arguments::Format;
 use crate::codes::{DOES_NOT_FIT, NO_STEP};
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
-use crate::train::{self, Run};
-use crate::{json, report, show};
+use crate::train::timeline::Drawing;
+use crate::train::{self, Run, Shown};
+use crate::{json, output, report, show};
 
 /// How long does a step of training take: a model on a machine in a parallel layout, and where the time goes
 ///
@@ -53,6 +55,12 @@ pub struct Args {
     /// Price every layout to the end, rather than to give up those that cannot win
     #[arg(long)]
     exhaustive: bool,
+    /// Write the best layout's step bar by bar to this file: a picture (`.svg`), or for Perfetto (`.json`)
+    #[arg(long, value_name = "FILE", value_parser = timeline_file)]
+    timeline: Option<PathBuf>,
+    /// Write a report with pictures to this file: one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -225,6 +233,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     if found.best.is_empty() {
         return Err(none_fits(&run, args, &loaded));
     }
+    write_pictures(args, &run, &pricer, &loaded, catalogue)?;
     Ok(match args.format {
         Format::Json => Answer::plain(json::text(&json::train::document(&run, &loaded.diagnostics))),
         Format::Text => {
@@ -232,6 +241,59 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
             Answer { text: train::text(&run), talk, ..Answer::default() }
         }
     })
+}
+
+/// The files that were asked for: a timeline, a report.
+fn write_pictures(
+    args: &Args,
+    run: &Run<'_>,
+    pricer: &Pricer<'_>,
+    loaded: &Loaded,
+    catalogue: &Catalogue,
+) -> Result<(), Failure> {
+    let Some(best) = run.found.best.first() else { return Ok(()) };
+    if args.timeline.is_none() && args.report.is_none() {
+        return Ok(());
+    }
+    let timeline = pricer.timeline(&best.layout);
+    if let Some(path) = &args.timeline {
+        let timeline = timeline.as_ref().map_err(|error| refused(error, args, loaded))?;
+        let title = format!("One step of {}: {}", run.model.title, train::span(best.time.seconds));
+        let subtitle = format!("{}, on {}", best.layout, run.machine);
+        let (stages, chunks) = (best.layout.pipeline, best.layout.virtual_stages);
+        let drawing = Drawing { title: &title, subtitle: &subtitle, stages, chunks };
+        let text = match extension(path) {
+            "svg" => train::timeline::svg(timeline, &drawing),
+            _ => train::timeline::trace(timeline, &title).to_string(),
+        };
+        output::file(path, text.as_bytes())?;
+    }
+    if let Some(path) = &args.report {
+        let why = timeline.as_ref().map_err(ToString::to_string);
+        let title = show::title(loaded, catalogue);
+        let options = weft_topology::draw::Options { title: &title, catalogue: Some(catalogue) };
+        let drawing = weft_topology::draw::svg(&loaded.drawing(catalogue), &options);
+        let shown = Shown {
+            timeline: why.as_ref().map_err(String::as_str).copied(),
+            topology: &drawing,
+            assumed: &loaded.graph.assumed,
+        };
+        output::file(path, train::html(run, &shown).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}
+
+/// The file of a timeline says by its name what it is.
+fn timeline_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match extension(&path) {
+        "svg" | "json" => Ok(path),
+        _ => Err("a timeline is written to a file that ends in `.svg` or `.json`".to_owned()),
+    }
 }
 
 fn named<'c>(args: &Args, catalogue: &'c Catalogue) -> Result<(&'c Model, &'c Framework), Failure> {

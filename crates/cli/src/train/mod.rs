@@ -1,13 +1,16 @@
 //! What `weft train` prints.
 
+mod report;
 mod text;
+pub mod timeline;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use weft_catalogue::{Framework, Model};
 use weft_predictor::train::{Found, Site, StepTime};
 use weft_workload::{Layout, Precision};
 
-pub use text::{overflow, text};
+pub use report::{Shown, html};
+pub use text::{overflow, span, text};
 
 /// What was asked, and what was found.
 #[derive(Clone, Copy)]

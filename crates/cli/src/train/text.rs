@@ -67,7 +67,7 @@ fn breakdown(breakdown: &Breakdown) -> String {
 
 fn memory(run: &Run<'_>, memory: &Memory) -> String {
     let mut table = Table::default();
-    for (what, bytes) in parts(memory) {
+    for (what, bytes) in memory_parts(memory) {
         if bytes > 0.0 {
             table.row([Cell::new(what), Cell::number(size(bytes))]);
         }
@@ -77,7 +77,8 @@ fn memory(run: &Run<'_>, memory: &Memory) -> String {
     format!("{}\n{}", heading("Memory of a GPU"), table.lines())
 }
 
-fn parts(memory: &Memory) -> [(&'static str, f64); 5] {
+/// What memory holds.
+pub fn memory_parts(memory: &Memory) -> [(&'static str, f64); 5] {
     [
         ("weights", memory.weights_bytes),
         ("gradients", memory.gradients_bytes),
@@ -108,7 +109,7 @@ fn searched(run: &Run<'_>) -> String {
 }
 
 /// `+0.4 s tensor parallelism`: the part in which a layout loses most.
-fn difference(first: &Candidate, other: &Candidate) -> String {
+pub fn difference(first: &Candidate, other: &Candidate) -> String {
     let pairs = first.time.breakdown.parts().into_iter().zip(other.time.breakdown.parts());
     let most = pairs.map(|((what, a), (_, b))| (what, b - a)).max_by(|a, b| a.1.total_cmp(&b.1));
     match most {
@@ -120,7 +121,7 @@ fn difference(first: &Candidate, other: &Candidate) -> String {
 /// `does not fit, by 11 GiB of 80 GB: weights 20 GiB, …`.
 pub fn overflow(run: &Run<'_>, layout: &Layout, memory: &Memory) -> String {
     let capacity = run.site.gpu_bytes();
-    let mut list = parts(memory);
+    let mut list = memory_parts(memory);
     list.sort_by(|a, b| b.1.total_cmp(&a.1));
     let list: Vec<String> = list
         .into_iter()
@@ -133,12 +134,12 @@ pub fn overflow(run: &Run<'_>, layout: &Layout, memory: &Memory) -> String {
 }
 
 /// `68.1 GiB`.
-fn size(bytes: f64) -> String {
+pub fn size(bytes: f64) -> String {
     format!("{:.1} GiB", bytes.max(0.0) / f64::from(1 << 30))
 }
 
 /// `13.4 s`, `812 ms`.
-fn span(seconds: f64) -> String {
+pub fn span(seconds: f64) -> String {
     match seconds {
         s if s >= 100.0 => format!("{s:.0} s"),
         s if s >= 1.0 => format!("{s:.2} s"),

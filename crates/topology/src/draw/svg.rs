@@ -2,6 +2,7 @@
 
 mod canvas;
 mod cluster;
+mod dark;
 mod host;
 mod legend;
 mod rack;
@@ -9,6 +10,9 @@ mod tile;
 
 use canvas::{Anchor, Area, Canvas, EDGE, FAINT, Font, INK, PAPER, SOFT, int, text_width};
 use legend::Legend;
+
+pub use canvas::escaped;
+pub use dark::dark_style;
 
 use super::fabric::fabric;
 use super::{Options, layout, network};

@@ -215,7 +215,8 @@ fn tenths(value: i32) -> String {
     if value % 10 == 0 { (value / 10).to_string() } else { format!("{}.{}", value / 10, value % 10) }
 }
 
-pub(super) fn escaped(text: &str) -> String {
+/// `text` as it stands in XML and HTML, between tags and in quotes.
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -1,0 +1,161 @@
+//! The pieces of pictures: shapes as SVG, axes, legends, and the colours that pictures and reports share.
+
+use std::fmt::Write as _;
+
+pub use weft_topology::draw::escaped;
+
+/// Colours by what they stand for, in light, in the dark and on paper.
+pub const STYLE: &str = include_str!("picture.css");
+
+/// Where text stands to its point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Anchor {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::End => "end",
+        }
+    }
+}
+
+/// A rectangle in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Area {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+/// Shapes in drawing order. A class says what a shape stands for, `STYLE` how that looks.
+#[derive(Debug, Default)]
+pub struct Picture {
+    body: String,
+}
+
+impl Picture {
+    /// A filled box; `title` is shown under the pointer, none if it is empty.
+    pub fn area(&mut self, class: &str, area: Area, title: &str) {
+        self.faded(class, area, 1.0, title);
+    }
+
+    /// The same in a lighter shade: 1 is full.
+    pub fn faded(&mut self, class: &str, Area { x, y, width, height }: Area, shade: f64, title: &str) {
+        let _ = write!(
+            self.body,
+            "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.1}\""
+        );
+        if shade < 1.0 {
+            let _ = write!(self.body, " fill-opacity=\"{shade:.2}\"");
+        }
+        if title.is_empty() {
+            self.body.push_str("/>\n");
+        } else {
+            let _ = writeln!(self.body, "><title>{}</title></rect>", escaped(title));
+        }
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        let _ = writeln!(
+            self.body,
+            "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        );
+    }
+
+    /// Text on the baseline.
+    pub fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+        let (anchor, text) = (anchor.word(), escaped(text));
+        let _ = writeln!(
+            self.body,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
+    }
+
+    /// Boxes with what their classes mean, in as many lines as they need; gives the height.
+    pub fn legend(&mut self, (left, top): (f64, f64), width: f64, entries: &[(&str, &str)]) -> f64 {
+        let (mut x, mut y) = (left, top);
+        for (class, label) in entries {
+            let wide = 18.0 + text_width(label, 11.0) + 18.0;
+            if x + wide > left + width && x > left {
+                (x, y) = (left, y + 18.0);
+            }
+            self.area(class, Area { x, y: y + 1.0, width: 11.0, height: 11.0 }, "");
+            self.text("", (x + 17.0, y + 10.5), Anchor::Start, label);
+            x += wide;
+        }
+        y + 18.0 - top
+    }
+
+    /// The document.
+    pub fn finish(&self, width: f64, height: f64, title: &str) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"weft\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n\
+             <rect class=\"paper\" width=\"{width:.0}\" height=\"{height:.0}\"/>\n{}</svg>\n",
+            escaped(title),
+            self.body
+        )
+    }
+}
+
+/// An upper estimate of a text's width in pixels, in a font of that size.
+pub fn text_width(text: &str, size: f64) -> f64 {
+    let narrow = |c: char| "ijltfr.,:;|'()[] -/".contains(c);
+    text.chars().map(|c| if narrow(c) { 0.34 } else { 0.62 }).sum::<f64>() * size
+}
+
+/// Round values from 0 to `end`, about as many as asked for.
+pub fn ticks(end: f64, about: u32) -> Vec<f64> {
+    if end.is_nan() || end <= 0.0 {
+        return vec![0.0];
+    }
+    let raw = end / f64::from(about.max(1));
+    let power = power_of_ten(raw);
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|round| round * power).find(|step| *step >= raw);
+    let step = step.unwrap_or(raw);
+    (0..=4 * about.max(1))
+        .map(|number| f64::from(number) * step)
+        .take_while(|at| *at <= end * (1.0 + 1e-9))
+        .collect()
+}
+
+/// The power of ten at or below a positive number.
+fn power_of_ten(number: f64) -> f64 {
+    let mut power = 1.0;
+    while power > number {
+        power /= 10.0;
+    }
+    while power * 10.0 <= number {
+        power *= 10.0;
+    }
+    power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_within() {
+        assert_eq!(ticks(13.2, 10), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]);
+        assert_eq!(ticks(0.05, 5), [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]);
+        assert_eq!(ticks(0.0, 5), [0.0]);
+    }
+
+    #[test]
+    fn legends_wrap_and_text_is_escaped() {
+        let mut picture = Picture::default();
+        let entries = [("own", "a < b"), ("other", "a rather long label"), ("self", "another long label")];
+        assert!((picture.legend((0.0, 0.0), 150.0, &entries) - 54.0).abs() < 1e-9);
+        let document = picture.finish(10.0, 10.0, "<&\">");
+        assert!(document.contains("a &lt; b") && document.contains("<title>&lt;&amp;&quot;&gt;</title>"));
+    }
+}
