@@ -45,7 +45,7 @@ pub struct WorkloadStep {
     /// Tokens of a step.
     pub token_count: f64,
     /// Model FLOP/s over the dense peak in the precision; nothing where the GPU has none.
-    pub mfu: Option<f64>,
+    pub mfu_share: Option<f64>,
     /// How the run is split.
     pub layout: Layout,
     /// What one GPU keeps.

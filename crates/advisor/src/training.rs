@@ -104,7 +104,7 @@ fn one(workload: &Workload<'_>, site: &Site<'_>, asked: u32) -> Result<WorkloadS
         low_seconds: best.time.low_s,
         high_seconds: best.time.high_s,
         token_count: workload.step_tokens(),
-        mfu,
+        mfu_share: mfu,
         layout: best.layout,
         memory: best.memory,
         gpu_bytes: site.gpu_bytes(),

@@ -13,6 +13,7 @@ const WORDS: &[&str] = &[
     "bits",
     // As in seconds per byte.
     "byte",
+    "days",
     "hours",
     "seconds",
     "milliseconds",

@@ -48,8 +48,9 @@ pub fn cells(choice: &Choice) -> Vec<Cell> {
     let mut cells = Vec::new();
     if let [only] = step.workloads.as_slice() {
         cells.push(Cell::number(format!("{:.0} tokens/s/GPU", only.tokens_per_s_per_gpu())));
-        cells
-            .push(Cell::number(only.mfu.map_or_else(String::new, |mfu| format!("MFU {:.1} %", 100.0 * mfu))));
+        cells.push(Cell::number(
+            only.mfu_share.map_or_else(String::new, |mfu| format!("MFU {:.1} %", 100.0 * mfu)),
+        ));
     }
     if let Some(run) = choice.run {
         cells.push(Cell::number(format!("{:.1} days", run.days)));
@@ -96,7 +97,7 @@ pub fn in_full(choice: &Choice) -> String {
     let Ok(step) = &choice.step else { return text };
     for (one, line) in step.workloads.iter().zip(layouts(choice)) {
         let _ = writeln!(text, "  layout of {}: {line}", one.name);
-        let mfu = one.mfu.map_or_else(String::new, |mfu| format!(", MFU {:.1} %", 100.0 * mfu));
+        let mfu = one.mfu_share.map_or_else(String::new, |mfu| format!(", MFU {:.1} %", 100.0 * mfu));
         let _ = writeln!(text, "    {:.0} tokens/s of each GPU{mfu}", one.tokens_per_s_per_gpu());
     }
     if step.workloads.is_empty() {

@@ -83,7 +83,7 @@ fn answer(args: &Args) -> Result<Answer, Failure> {
         fleet: &fleet,
         traces: &traces,
         policies: &policies,
-        seeds: args.seeds,
+        seed_count: args.seeds,
         first_seed: args.first_seed,
         learn,
     };

@@ -49,7 +49,7 @@ fn workload(step: &WorkloadStep) -> WorkloadJson {
         low_s: step.low_seconds,
         high_s: step.high_seconds,
         tokens_per_s_per_gpu: step.tokens_per_s_per_gpu(),
-        mfu: step.mfu,
+        mfu: step.mfu_share,
         memory_bytes_per_gpu: step.memory.total(),
         gpu_bytes: step.gpu_bytes,
         breakdown: breakdown(&step.breakdown),

@@ -51,7 +51,7 @@ pub fn document(plan: &Plan<'_>, outcomes: &[Outcome<'_>]) -> ScheduleDocument {
         nodes: Some(plan.fleet.nodes.len()),
         gpus: Some(plan.fleet.gpu_milli() / 1000),
         first_seed: Some(plan.first_seed),
-        seeds: Some(plan.seeds),
+        seeds: Some(plan.seed_count),
         learnt_from: Some(match plan.learn {
             Learn::All => "all",
             Learn::Half => "half",

@@ -37,7 +37,7 @@ pub struct Plan<'p> {
     /// The policies.
     pub policies: &'p [&'static Policy],
     /// Orders of arrivals.
-    pub seeds: u64,
+    pub seed_count: u64,
     /// The first of their seeds.
     pub first_seed: u64,
     /// What is known of the pods.
@@ -87,7 +87,7 @@ pub fn play<'p>(plan: &Plan<'p>) -> Vec<Outcome<'p>> {
 }
 
 fn runs(plan: &Plan<'_>, trace: &Trace, policy: &'static Policy) -> Vec<Run> {
-    let seeds = plan.first_seed..plan.first_seed.saturating_add(plan.seeds);
+    let seeds = plan.first_seed..plan.first_seed.saturating_add(plan.seed_count);
     match plan.learn {
         Learn::All => {
             let typical = Typical::of(&trace.pods);

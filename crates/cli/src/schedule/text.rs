@@ -15,7 +15,7 @@ const SHOWN: [u32; 5] = [80, 90, 95, 100, 130];
 pub fn text(plan: &Plan<'_>, outcomes: &[Outcome<'_>]) -> String {
     let gpus = plan.fleet.gpu_milli() / 1000;
     let title = format!("{} nodes, {gpus} GPUs", plan.fleet.nodes.len());
-    let last = plan.first_seed.saturating_add(plan.seeds - 1);
+    let last = plan.first_seed.saturating_add(plan.seed_count - 1);
     let learnt = match plan.learn {
         Learn::All => "",
         Learn::Half => "; usual pods learnt from one half, the other half comes",
