@@ -25,13 +25,16 @@ impl Anchor {
     }
 }
 
-/// A rectangle in pixels.
+/// Lengths on the page.
+pub type Pixels = f64;
+
+/// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Area {
-    pub x: f64,
-    pub y: f64,
-    pub width: f64,
-    pub height: f64,
+    pub x: Pixels,
+    pub y: Pixels,
+    pub width: Pixels,
+    pub height: Pixels,
 }
 
 /// Shapes in drawing order. A class says what a shape stands for, `STYLE` how that looks.
@@ -47,13 +50,13 @@ impl Picture {
     }
 
     /// The same in a lighter shade: 1 is full.
-    pub fn faded(&mut self, class: &str, Area { x, y, width, height }: Area, shade: f64, title: &str) {
+    pub fn faded(&mut self, class: &str, Area { x, y, width, height }: Area, shade_share: f64, title: &str) {
         let _ = write!(
             self.body,
             "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.1}\""
         );
-        if shade < 1.0 {
-            let _ = write!(self.body, " fill-opacity=\"{shade:.2}\"");
+        if shade_share < 1.0 {
+            let _ = write!(self.body, " fill-opacity=\"{shade_share:.2}\"");
         }
         if title.is_empty() {
             self.body.push_str("/>\n");
@@ -80,7 +83,7 @@ impl Picture {
     }
 
     /// Boxes with what their classes mean, in as many lines as they need; gives the height.
-    pub fn legend(&mut self, (left, top): (f64, f64), width: f64, entries: &[(&str, &str)]) -> f64 {
+    pub fn legend(&mut self, (left, top): (f64, f64), width: Pixels, entries: &[(&str, &str)]) -> f64 {
         let (mut x, mut y) = (left, top);
         for (class, label) in entries {
             let wide = 18.0 + text_width(label, 11.0) + 18.0;
@@ -95,7 +98,7 @@ impl Picture {
     }
 
     /// The document.
-    pub fn finish(&self, width: f64, height: f64, title: &str) -> String {
+    pub fn finish(&self, width: Pixels, height: Pixels, title: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"weft\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n\
@@ -107,23 +110,23 @@ impl Picture {
 }
 
 /// An upper estimate of a text's width in pixels, in a font of that size.
-pub fn text_width(text: &str, size: f64) -> f64 {
+pub fn text_width(text: &str, size: Pixels) -> Pixels {
     let narrow = |c: char| "ijltfr.,:;|'()[] -/".contains(c);
     text.chars().map(|c| if narrow(c) { 0.34 } else { 0.62 }).sum::<f64>() * size
 }
 
 /// Round values from 0 to `end`, about as many as asked for.
-pub fn ticks(end: f64, about: u32) -> Vec<f64> {
-    if end.is_nan() || end <= 0.0 {
+pub fn ticks(end_value: f64, about: u32) -> Vec<f64> {
+    if end_value.is_nan() || end_value <= 0.0 {
         return vec![0.0];
     }
-    let raw = end / f64::from(about.max(1));
+    let raw = end_value / f64::from(about.max(1));
     let power = power_of_ten(raw);
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|round| round * power).find(|step| *step >= raw);
     let step = step.unwrap_or(raw);
     (0..=4 * about.max(1))
         .map(|number| f64::from(number) * step)
-        .take_while(|at| *at <= end * (1.0 + 1e-9))
+        .take_while(|at| *at <= end_value * (1.0 + 1e-9))
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! What of a long step is left out of a picture: micro-batches in the middle, which are like those beside them.
 
+use crate::picture::Pixels;
 use weft_predictor::train::{Lane, Of, Timeline, What};
 use weft_workload::{Turn, Work};
 
@@ -29,7 +30,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    pub fn new(timeline: &Timeline, left: f64, width: f64) -> Self {
+    pub fn new(timeline: &Timeline, left: Pixels, width: Pixels) -> Self {
         let folds = folds(timeline);
         let hidden: f64 = folds.iter().map(|fold| fold.to_s - fold.from_s).sum();
         let cuts = FOLD_WIDTH * f64::from(u32::try_from(folds.len()).unwrap_or(0));
