@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use weft_predictor::serve::{ServeBreakdown, ServeCandidate, ServeTime};
+use weft_predictor::serve::{ServeCandidate, ServeTime};
 
 use super::{Served, words};
 use crate::style::{Tone, heading};
 use crate::table::{Cell, Table};
+use crate::train::{breakdown, span};
 
 /// The whole answer.
 pub fn text(served: &Served<'_>) -> String {
@@ -27,8 +28,8 @@ pub fn text(served: &Served<'_>) -> String {
         sections.push(most(served));
     }
     sections.push(summary(served, first));
-    sections.push(breakdown("Where the time of a token goes", &first.time.decode));
-    sections.push(breakdown("Where the time to the first token goes", &first.time.prefill));
+    sections.push(breakdown("Where the time of a token goes", &first.time.decode.parts()));
+    sections.push(breakdown("Where the time to the first token goes", &first.time.prefill.parts()));
     sections.push(memory(served, first));
     sections.join("\n")
 }
@@ -68,22 +69,6 @@ fn summary(served: &Served<'_>, first: &ServeCandidate) -> String {
         );
     }
     text
-}
-
-fn breakdown(title: &str, breakdown: &ServeBreakdown) -> String {
-    let mut table = Table::default();
-    let total = breakdown.total_s();
-    for (what, seconds) in breakdown.parts() {
-        if seconds > 0.0005 * total {
-            let share = format!("{:.1} %", 100.0 * seconds / total);
-            table.row([
-                Cell::new(what),
-                Cell::number(span(seconds)),
-                Cell::number(share).tone(Tone::Heading),
-            ]);
-        }
-    }
-    format!("{}\n{}", heading(title), table.lines())
 }
 
 fn memory(served: &Served<'_>, first: &ServeCandidate) -> String {
@@ -184,13 +169,4 @@ fn size(bytes: f64) -> String {
 
 fn rate(tokens_per_s: f64) -> String {
     if tokens_per_s < 100.0 { format!("{tokens_per_s:.1}") } else { format!("{tokens_per_s:.0}") }
-}
-
-fn span(seconds: f64) -> String {
-    match seconds {
-        s if s >= 100.0 => format!("{s:.0} s"),
-        s if s >= 1.0 => format!("{s:.2} s"),
-        s if s >= 1e-3 => format!("{:.1} ms", 1e3 * s),
-        s => format!("{:.1} us", 1e6 * s),
-    }
 }

@@ -10,7 +10,7 @@ use weft_predictor::train::{Found, Site, StepTime};
 use weft_workload::{Layout, Precision};
 
 pub use report::{Shown, html};
-pub use text::{overflow, span, text};
+pub use text::{breakdown, overflow, span, text};
 
 /// What was asked, and what was found.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use weft_predictor::train::{Breakdown, Candidate};
+use weft_predictor::train::Candidate;
 use weft_workload::{Layout, Memory};
 
 use super::Run;
@@ -26,7 +26,7 @@ pub fn text(run: &Run<'_>) -> String {
         sections.push(searched(run));
     }
     sections.push(summary(run, best));
-    sections.push(breakdown(&best.time.breakdown));
+    sections.push(breakdown("Where the time goes", &best.time.breakdown.parts()));
     sections.push(memory(run, &best.memory));
     sections.join("\n")
 }
@@ -49,10 +49,11 @@ fn summary(run: &Run<'_>, best: &Candidate) -> String {
     text
 }
 
-fn breakdown(breakdown: &Breakdown) -> String {
+/// The parts of a time that are not next to nothing, with their shares of the sum.
+pub fn breakdown(title: &str, parts: &[(&'static str, f64)]) -> String {
     let mut table = Table::default();
-    let total = breakdown.total_s();
-    for (what, seconds) in breakdown.parts() {
+    let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    for (what, seconds) in parts.iter().copied() {
         if seconds > 0.0005 * total {
             let share = format!("{:.1} %", 100.0 * seconds / total);
             table.row([
@@ -62,7 +63,7 @@ fn breakdown(breakdown: &Breakdown) -> String {
             ]);
         }
     }
-    format!("{}\n{}", heading("Where the time goes"), table.lines())
+    format!("{}\n{}", heading(title), table.lines())
 }
 
 fn memory(run: &Run<'_>, memory: &Memory) -> String {

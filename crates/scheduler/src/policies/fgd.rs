@@ -45,18 +45,11 @@ impl Fgd<'_> {
         narrow.into_iter().map(f64::from).sum()
     }
 
-    /// The GPU with the best score, the first among equals, and the score.
     fn best(&mut self, room: &Room, pod: &Pod) -> (usize, f32) {
         let before = self.fragment(room);
-        let mut best = (0, f32::NEG_INFINITY);
-        for at in room.choices(pod) {
-            let after = self.fragment(&room.with(pod, at));
-            let score = whole(100.0 / (1.0 + libm::exp((after - before) / 1000.0)));
-            if score > best.1 {
-                best = (at, score);
-            }
-        }
-        best
+        super::best(room, pod, |left| {
+            whole(100.0 / (1.0 + libm::exp((self.fragment(left) - before) / 1000.0)))
+        })
     }
 }
 

@@ -71,6 +71,18 @@ pub trait Scorer {
     }
 }
 
+/// The GPU on which the room that is left has the best score, the first among equals, and the score.
+fn best(room: &Room, pod: &Pod, mut score: impl FnMut(&Room) -> f32) -> (usize, f32) {
+    let mut best = (0, f32::NEG_INFINITY);
+    for at in room.choices(pod) {
+        let found = score(&room.with(pod, at));
+        if found > best.1 {
+            best = (at, found);
+        }
+    }
+    best
+}
+
 /// Thousandths of a core that counts as one, in scores.
 const CPU_NORM: f64 = 128_000.0;
 /// Thousandths of GPUs that count as one, in scores.

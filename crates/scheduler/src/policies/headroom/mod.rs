@@ -83,14 +83,7 @@ impl Headroom<'_> {
     #[expect(clippy::cast_possible_truncation, reason = "single precision tells rooms apart")]
     fn best(&mut self, room: &Room, pod: &Pod) -> (usize, f32) {
         let before = self.worth(room);
-        let mut best = (0, f32::NEG_INFINITY);
-        for at in room.choices(pod) {
-            let score = (self.worth(&room.with(pod, at)) - before) as f32;
-            if score > best.1 {
-                best = (at, score);
-            }
-        }
-        best
+        super::best(room, pod, |left| (self.worth(left) - before) as f32)
     }
 }
 
