@@ -7,11 +7,13 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// Commands, and the most instructions that each may take: a tenth to a quarter more than when it was last looked at,
-/// which was when nine versions of NCCL's tables and channels of every pattern had come.
+/// which was when some hundred and twenty models, programs that train and engines that serve had come: all facts are
+/// parsed at the start, which is what most of these instructions are. Kinds that are parsed when first asked for would
+/// take less.
 const BUDGETS: &[(&[&str], u64)] = &[
-    (&["predict", "dgx-a100"], 28_000_000),
-    (&["show", "dgx-a100"], 28_000_000),
-    (&["predict", "examples/topo/dgx-a100.txt", "--gpu", "a100-sxm4-80gb"], 34_000_000),
+    (&["predict", "dgx-a100"], 31_000_000),
+    (&["show", "dgx-a100"], 30_000_000),
+    (&["predict", "examples/topo/dgx-a100.txt", "--gpu", "a100-sxm4-80gb"], 36_500_000),
 ];
 
 /// Counts under callgrind; whether all are within their budgets. Says so where there is no valgrind.
