@@ -200,13 +200,7 @@ fn misfit(found: &Found, site: &Site<'_>, workload: &Workload<'_>) -> String {
 /// `does not fit, by 11.0 GiB of 74.5 GiB a GPU: optimizer 40.1 GiB, …`.
 fn overflow(layout: &Layout, memory: &Memory, capacity: f64) -> String {
     let size = |bytes: f64| format!("{:.1} GiB", bytes / f64::from(1 << 30));
-    let mut parts = [
-        ("weights", memory.weights_bytes),
-        ("gradients", memory.gradients_bytes),
-        ("optimizer", memory.optimizer_bytes),
-        ("activations", memory.activations_bytes),
-        ("buffers", memory.buffer_bytes),
-    ];
+    let mut parts = memory.parts();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let most: Vec<String> =
         parts.iter().take(2).map(|(what, bytes)| format!("{} of {what}", size(*bytes))).collect();

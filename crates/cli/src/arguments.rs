@@ -1,10 +1,11 @@
 //! Values of options that several commands take.
 
 use weft_base::Diagnostic;
+use weft_catalogue::NotFound;
 use weft_collective::Collective;
 use weft_topology::{NodeId, NodeKind, Topology};
 
-use crate::codes::NO_SUCH_GPU;
+use crate::codes::{NO_STEP, NO_SUCH_GPU};
 use crate::exit::{Exit, Failure};
 use crate::gpus;
 
@@ -16,6 +17,17 @@ pub enum Format {
     Text,
     /// For a script: the file of the command's name in `schemas` describes it.
     Json,
+}
+
+/// A number of things, at least one.
+pub fn count() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
+}
+
+/// A name of the command line that the catalogue does not have.
+pub fn unknown(what: &str, error: &NotFound) -> Failure {
+    let why = Diagnostic::error(NO_STEP, error.to_string()).hint(error.hint());
+    Failure::new(Exit::Usage, format!("find the {what}"), why)
 }
 
 /// A collective by its name; `known` are those that the command takes.

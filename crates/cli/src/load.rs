@@ -163,6 +163,13 @@ fn joined(
 }
 
 impl Loaded {
+    /// A refusal: what the input has to tell, and why there is no answer. `what` follows "failed to".
+    pub fn refused(&self, exit: Exit, what: impl Into<String>, why: Diagnostic) -> Failure {
+        let mut diagnostics = self.diagnostics.clone();
+        diagnostics.push(why);
+        Failure::because(exit, what, diagnostics, self.sources.clone())
+    }
+
     /// The first network in the input.
     pub fn subnet(&self) -> Option<&Subnet> {
         self.case.evidence.iter().find_map(|evidence| {

@@ -12,7 +12,7 @@ pub mod study;
 
 pub use fleet::{Fleet, Models, NodeKind, Pod, Typical};
 pub use openb::TRACE_MALFORMED;
-pub use policies::{POLICIES, Policy, Scorer, Setting};
+pub use policies::{POLICIES, Place, Policy, Scorer, Setting};
 pub use room::Room;
 
 /// Diagnostic codes of this crate.

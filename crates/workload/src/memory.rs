@@ -50,6 +50,17 @@ impl Memory {
         }
     }
 
+    /// Each part with its name.
+    pub fn parts(&self) -> [(&'static str, f64); 5] {
+        [
+            ("weights", self.weights_bytes),
+            ("gradients", self.gradients_bytes),
+            ("optimizer", self.optimizer_bytes),
+            ("activations", self.activations_bytes),
+            ("buffers", self.buffer_bytes),
+        ]
+    }
+
     /// All of it.
     pub fn total(&self) -> f64 {
         self.weights_bytes

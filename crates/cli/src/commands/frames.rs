@@ -117,10 +117,12 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let loaded = load::machine(&args.sources, &args.open, "share frames of", catalogue)?;
     let topology = &loaded.graph.host;
     let ways = frame_ways(topology, catalogue).map_err(|error| {
-        let mut diagnostics = loaded.diagnostics.clone();
-        let hint = "for example `2 gtx-1080 @ pcie3x8 + sli-hb`";
-        diagnostics.push(Diagnostic::error(NO_FRAMES, error.to_string()).hint(hint));
-        Failure::because(Exit::Findings, "share frames".to_owned(), diagnostics, loaded.sources.clone())
+        let why = Diagnostic::error(NO_FRAMES, error.to_string());
+        loaded.refused(
+            Exit::Findings,
+            "share frames",
+            why.hint("for example `2 gtx-1080 @ pcie3x8 + sli-hb`"),
+        )
     })?;
     let gpus = u32::try_from(topology.of_kind(NodeKind::Gpu).count()).unwrap_or(u32::MAX);
     let ask = args.ask(gpus);

@@ -305,7 +305,6 @@ fn refused(error: &PredictError, collective: Collective, loaded: &Loaded) -> Fai
             (Exit::Bug, "this is a mistake of weft's own; please report it".to_owned())
         }
     };
-    let mut diagnostics = loaded.diagnostics.clone();
-    diagnostics.push(Diagnostic::error(NO_PREDICTION, error.to_string()).hint(hint));
-    Failure::because(exit, format!("predict {}", collective.name()), diagnostics, loaded.sources.clone())
+    let why = Diagnostic::error(NO_PREDICTION, error.to_string()).hint(hint);
+    loaded.refused(exit, format!("predict {}", collective.name()), why)
 }

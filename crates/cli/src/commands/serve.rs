@@ -1,14 +1,14 @@
 use std::ffi::OsString;
 
 use weft_base::Diagnostic;
-use weft_catalogue::{Catalogue, Engine, Model, NotFound};
+use weft_catalogue::{Catalogue, Engine, Model};
 use weft_predictor::PeerAccess;
 use weft_predictor::serve::{ServeCandidate, ServeFound, Server, best};
 use weft_predictor::train::{Site, TrainError};
 use weft_workload::{ServeLayout, Serving, WeightFormat};
 
 use super::Answer;
-use crate::arguments::Format;
+use crate::arguments::{Format, count, unknown};
 use crate::codes::{DOES_NOT_FIT, NO_STEP};
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
@@ -68,11 +68,6 @@ pub struct Args {
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
-}
-
-/// At least one.
-fn count() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
 }
 
 /// Sequences at a time, of which no more are looked at.
@@ -203,10 +198,6 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
 }
 
 fn named<'c>(args: &Args, catalogue: &'c Catalogue) -> Result<(&'c Model, &'c Engine), Failure> {
-    let unknown = |what: &str, error: &NotFound| {
-        let why = Diagnostic::error(NO_STEP, error.to_string()).hint(error.hint());
-        Failure::new(Exit::Usage, format!("find the {what}"), why)
-    };
     let model = catalogue.model(&args.model).map_err(|error| unknown("model", &error))?;
     let engine = catalogue.engine(&args.engine).map_err(|error| unknown("engine", &error))?;
     Ok((model, engine))
@@ -244,27 +235,23 @@ fn refused(error: &TrainError, args: &Args, loaded: &Loaded) -> Failure {
             (Exit::Findings, "`weft show` says how the machine was understood".to_owned())
         }
     };
-    let mut diagnostics = loaded.diagnostics.clone();
-    diagnostics.push(Diagnostic::error(NO_STEP, error.to_string()).hint(hint));
-    Failure::because(exit, format!("price serving {}", args.model), diagnostics, loaded.sources.clone())
+    loaded.refused(
+        exit,
+        format!("price serving {}", args.model),
+        Diagnostic::error(NO_STEP, error.to_string()).hint(hint),
+    )
 }
 
 /// Nothing fits in memory: by how much, because of what.
 fn none_fits(served: &Served<'_>, args: &Args, loaded: &Loaded) -> Failure {
-    let mut diagnostics = loaded.diagnostics.clone();
     let why = match &served.found.nearest {
         Some(nearest) => Diagnostic::error(DOES_NOT_FIT, serve::overflow(served, nearest)),
         None => {
             Diagnostic::error(NO_STEP, format!("the model cannot be split over {} GPUs", served.site.gpus))
         }
     };
-    diagnostics.push(why.hint(
+    let why = why.hint(
         "weights of fewer bits (`--weights int4`), a cache of fewer (`--cache fp8`), fewer sequences or more GPUs need less",
-    ));
-    Failure::because(
-        Exit::Findings,
-        format!("price serving {}", args.model),
-        diagnostics,
-        loaded.sources.clone(),
-    )
+    );
+    loaded.refused(Exit::Findings, format!("price serving {}", args.model), why)
 }

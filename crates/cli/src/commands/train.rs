@@ -2,12 +2,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use weft_base::Diagnostic;
-use weft_catalogue::{Catalogue, Framework, Model, NotFound};
+use weft_catalogue::{Catalogue, Framework, Model};
 use weft_predictor::train::{Candidate, Found, Pricer, Search, Site, TrainError};
 use weft_workload::{Layout, Memory, Precision, Recompute, Schedule, Sharding, Space};
 
 use super::Answer;
-use crate::arguments::Format;
+use crate::arguments::{Format, count, unknown};
 use crate::codes::{DOES_NOT_FIT, NO_STEP};
 use crate::exit::{Exit, Failure};
 use crate::load::{self, Loaded, OpenArgs};
@@ -64,11 +64,6 @@ pub struct Args {
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
-}
-
-/// At least one.
-fn count() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
 }
 
 /// How the run is split; what is not given is 1, or none.
@@ -297,10 +292,6 @@ fn timeline_file(text: &str) -> Result<PathBuf, String> {
 }
 
 fn named<'c>(args: &Args, catalogue: &'c Catalogue) -> Result<(&'c Model, &'c Framework), Failure> {
-    let unknown = |what: &str, error: &NotFound| {
-        let why = Diagnostic::error(NO_STEP, error.to_string()).hint(error.hint());
-        Failure::new(Exit::Usage, format!("find the {what}"), why)
-    };
     let model = catalogue.model(&args.model).map_err(|error| unknown("model", &error))?;
     let framework = catalogue.framework(&args.framework).map_err(|error| unknown("framework", &error))?;
     Ok((model, framework))
@@ -358,14 +349,15 @@ fn refused(error: &TrainError, args: &Args, loaded: &Loaded) -> Failure {
             (Exit::Findings, "`weft show` says how the machine was understood".to_owned())
         }
     };
-    let mut diagnostics = loaded.diagnostics.clone();
-    diagnostics.push(Diagnostic::error(NO_STEP, error.to_string()).hint(hint));
-    Failure::because(exit, format!("price a step of {}", args.model), diagnostics, loaded.sources.clone())
+    loaded.refused(
+        exit,
+        format!("price a step of {}", args.model),
+        Diagnostic::error(NO_STEP, error.to_string()).hint(hint),
+    )
 }
 
 /// Nothing fits in memory: by how much, because of what.
 fn none_fits(run: &Run<'_>, args: &Args, loaded: &Loaded) -> Failure {
-    let mut diagnostics = loaded.diagnostics.clone();
     let mut why = match &run.found.nearest {
         _ if run.found.cut_count > 0 => Diagnostic::error(NO_STEP, run.found.cut.clone().unwrap_or_default()),
         Some((layout, memory)) => Diagnostic::error(DOES_NOT_FIT, train::overflow(run, layout, memory)),
@@ -379,11 +371,5 @@ fn none_fits(run: &Run<'_>, args: &Args, loaded: &Loaded) -> Failure {
     } else {
         "`--search` finds layouts that fit; `--recompute full`, `--zero 3` and more `--tp` or `--pp` need less"
     });
-    diagnostics.push(why);
-    Failure::because(
-        Exit::Findings,
-        format!("price a step of {}", args.model),
-        diagnostics,
-        loaded.sources.clone(),
-    )
+    loaded.refused(Exit::Findings, format!("price a step of {}", args.model), why)
 }

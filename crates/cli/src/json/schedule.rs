@@ -5,7 +5,7 @@ use weft_base::Diagnostic;
 use weft_scheduler::study::{PERCENTS, mean};
 
 use super::{DiagnosticJson, all};
-use crate::schedule::{Learn, Outcome, Plan};
+use crate::schedule::{Learn, Outcome, Plan, average};
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/schedule/1";
@@ -92,12 +92,10 @@ fn rows<'o>(outcome: &'o Outcome<'_>) -> impl Iterator<Item = RowJson> + use<'o>
 }
 
 fn dropped(outcome: &Outcome<'_>) -> DroppedJson {
-    let count = outcome.runs.iter().map(|_| 1.0).sum::<f64>().max(1.0);
-    let pods = outcome.runs.iter().map(|run| f64::from(run.dropped_count)).sum::<f64>() / count;
     DroppedJson {
         trace: outcome.trace.to_owned(),
         policy: outcome.policy.name,
-        pods,
-        eight_gpu_pods: crate::schedule::large(outcome),
+        pods: average(outcome, |run| run.dropped_count),
+        eight_gpu_pods: average(outcome, |run| run.dropped_large_count),
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use weft_scheduler::study::{Run, Study, halves};
 use weft_scheduler::{Fleet, Pod, Policy, Typical};
 
-pub use text::{large, text};
+pub use text::{average, text};
 
 /// Pods of one table.
 pub struct Trace {

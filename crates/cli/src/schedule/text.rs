@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use weft_scheduler::study::{Mean, PERCENTS, mean};
+use weft_scheduler::study::{Mean, PERCENTS, Run, mean};
 
 use super::{Learn, Outcome, Plan};
 use crate::style::{Tone, faint, heading};
@@ -52,7 +52,7 @@ fn row(outcome: &Outcome<'_>, table: &mut Table) {
     let mut cells = vec![Cell::new(format!("  {}", outcome.policy.name))];
     cells.extend(SHOWN.map(|percent| Cell::number(format!("{:.2}", at(outcome, percent).mean_percent))));
     cells.push(Cell::number(format!("{:.2}", at(outcome, 100).deviation_percent)));
-    cells.push(Cell::number(format!("{:.1}", large(outcome))));
+    cells.push(Cell::number(format!("{:.1}", average(outcome, |run| run.dropped_large_count))));
     table.row(cells);
 }
 
@@ -62,10 +62,10 @@ pub fn at(outcome: &Outcome<'_>, percent: u32) -> Mean {
     mean(&outcome.runs, place)
 }
 
-/// Pods of eight GPUs that were dropped until as much was asked for as there is, on average.
-pub fn large(outcome: &Outcome<'_>) -> f64 {
-    let count = outcome.runs.iter().map(|_| 1.0).sum::<f64>().max(1.0);
-    outcome.runs.iter().map(|run| f64::from(run.dropped_large_count)).sum::<f64>() / count
+/// A count of each run, on average.
+pub fn average(outcome: &Outcome<'_>, of: impl Fn(&Run) -> u32) -> f64 {
+    let runs = outcome.runs.iter().map(|_| 1.0).sum::<f64>().max(1.0);
+    outcome.runs.iter().map(|run| f64::from(of(run))).sum::<f64>() / runs
 }
 
 fn over_all(plan: &Plan<'_>, outcomes: &[Outcome<'_>]) -> String {

@@ -5,7 +5,7 @@ use weft_topology::Assumption;
 use weft_workload::Memory;
 
 use super::Run;
-use super::text::{difference, memory_parts, size, span};
+use super::text::{difference, size, span};
 use super::timeline::{Drawing, svg};
 use crate::page::{self, Card, Cell, Part};
 
@@ -117,7 +117,8 @@ fn time(breakdown: &Breakdown) -> String {
 fn memory(run: &Run<'_>, memory: &Memory) -> String {
     let capacity = run.site.gpu_bytes();
     let colours = ["forward", "backward", "hop", "tensor", "expert"];
-    let mut parts: Vec<Part> = memory_parts(memory)
+    let mut parts: Vec<Part> = memory
+        .parts()
         .into_iter()
         .zip(colours)
         .filter(|((_, bytes), _)| *bytes > 0.0)

@@ -68,7 +68,7 @@ pub fn breakdown(title: &str, parts: &[(&'static str, f64)]) -> String {
 
 fn memory(run: &Run<'_>, memory: &Memory) -> String {
     let mut table = Table::default();
-    for (what, bytes) in memory_parts(memory) {
+    for (what, bytes) in memory.parts() {
         if bytes > 0.0 {
             table.row([Cell::new(what), Cell::number(size(bytes))]);
         }
@@ -76,17 +76,6 @@ fn memory(run: &Run<'_>, memory: &Memory) -> String {
     let all = format!("{} of {}", size(memory.total()), size(run.site.gpu_bytes()));
     table.row([Cell::new("together"), Cell::number(all).wide().tone(Tone::Heading)]);
     format!("{}\n{}", heading("Memory of a GPU"), table.lines())
-}
-
-/// What memory holds.
-pub fn memory_parts(memory: &Memory) -> [(&'static str, f64); 5] {
-    [
-        ("weights", memory.weights_bytes),
-        ("gradients", memory.gradients_bytes),
-        ("optimizer", memory.optimizer_bytes),
-        ("activations", memory.activations_bytes),
-        ("buffers", memory.buffer_bytes),
-    ]
 }
 
 /// The best layouts, and what makes each slower than the first.
@@ -122,7 +111,7 @@ pub fn difference(first: &Candidate, other: &Candidate) -> String {
 /// `does not fit, by 11 GiB of 80 GB: weights 20 GiB, …`.
 pub fn overflow(run: &Run<'_>, layout: &Layout, memory: &Memory) -> String {
     let capacity = run.site.gpu_bytes();
-    let mut list = memory_parts(memory);
+    let mut list = memory.parts();
     list.sort_by(|a, b| b.1.total_cmp(&a.1));
     let list: Vec<String> = list
         .into_iter()

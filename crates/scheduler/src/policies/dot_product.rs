@@ -1,7 +1,7 @@
 //! What is free against what is asked for: the smaller their product the better (Tetris, SIGCOMM'14, as FGD's study uses
 //! it).
 
-use super::{CPU_NORM, GPU_NORM, Policy, Scorer, whole};
+use super::{CPU_NORM, GPU_NORM, Place, Policy, Scorer, whole};
 use crate::fleet::Pod;
 use crate::room::Room;
 
@@ -14,9 +14,13 @@ pub const POLICY: Policy = Policy {
 struct DotProduct;
 
 impl Scorer for DotProduct {
-    fn score(&mut self, room: &Room, pod: &Pod) -> f32 {
-        let cpu = f64::from(room.cpu_milli) * f64::from(pod.cpu_milli) / (CPU_NORM * CPU_NORM);
-        let gpu = f64::from(room.gpu_milli()) * f64::from(pod.asked_milli()) / (GPU_NORM * GPU_NORM);
-        whole(100.0 * (1.0 - f64::midpoint(cpu, gpu)))
+    fn place(&mut self, room: &Room, pod: &Pod) -> Place {
+        Place::fullest(room, pod, score(room, pod))
     }
+}
+
+fn score(room: &Room, pod: &Pod) -> f32 {
+    let cpu = f64::from(room.cpu_milli) * f64::from(pod.cpu_milli) / (CPU_NORM * CPU_NORM);
+    let gpu = f64::from(room.gpu_milli()) * f64::from(pod.asked_milli()) / (GPU_NORM * GPU_NORM);
+    whole(100.0 * (1.0 - f64::midpoint(cpu, gpu)))
 }

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Policy, Scorer, Setting, whole};
+use super::{Place, Policy, Scorer, Setting, whole};
 use crate::fleet::{Pod, WHOLE_MILLI};
 use crate::room::{Held, Room};
 
@@ -38,27 +38,19 @@ impl Fgd<'_> {
             return all;
         }
         let least = if pod.gpu_count > 1 { WHOLE_MILLI } else { pod.gpu_milli };
-        let (wide, narrow): (Vec<u16>, Vec<u16>) = room.gpus_milli.iter().partition(|gpu| **gpu >= least);
-        if wide.len() < usize::from(pod.gpu_count) {
+        let is_wide = |gpu: &&u16| **gpu >= least;
+        if room.gpus_milli.iter().filter(is_wide).count() < usize::from(pod.gpu_count) {
             return all;
         }
-        narrow.into_iter().map(f64::from).sum()
-    }
-
-    fn best(&mut self, room: &Room, pod: &Pod) -> (usize, f32) {
-        let before = self.fragment(room);
-        super::best(room, pod, |left| {
-            whole(100.0 / (1.0 + libm::exp((self.fragment(left) - before) / 1000.0)))
-        })
+        room.gpus_milli.iter().filter(|gpu| !is_wide(gpu)).map(|gpu| f64::from(*gpu)).sum()
     }
 }
 
 impl Scorer for Fgd<'_> {
-    fn score(&mut self, room: &Room, pod: &Pod) -> f32 {
-        self.best(room, pod).1
-    }
-
-    fn gpu(&mut self, room: &Room, pod: &Pod) -> usize {
-        self.best(room, pod).0
+    fn place(&mut self, room: &Room, pod: &Pod) -> Place {
+        let before = self.fragment(room);
+        Place::best(room, pod, |left| {
+            whole(100.0 / (1.0 + libm::exp((self.fragment(left) - before) / 1000.0)))
+        })
     }
 }

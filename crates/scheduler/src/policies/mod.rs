@@ -52,13 +52,9 @@ impl Policy {
 
 /// Says how good a node is for a pod.
 pub trait Scorer {
-    /// Higher is better; asked only where the pod fits, and again only when the node has changed.
-    fn score(&mut self, room: &Room, pod: &Pod) -> f32;
-
-    /// The GPU for a pod of one GPU: the fullest on which it fits.
-    fn gpu(&mut self, room: &Room, pod: &Pod) -> usize {
-        room.choices(pod).next().unwrap_or(0)
-    }
+    /// Where on the node the pod goes, and how good that is; asked only where the pod fits, and again only when the
+    /// node has changed.
+    fn place(&mut self, room: &Room, pod: &Pod) -> Place;
 
     /// Whether any node on which a pod fits is as good as any other, and any GPU.
     fn is_random(&self) -> bool {
@@ -71,16 +67,32 @@ pub trait Scorer {
     }
 }
 
-/// The GPU on which the room that is left has the best score, the first among equals, and the score.
-fn best(room: &Room, pod: &Pod, mut score: impl FnMut(&Room) -> f32) -> (usize, f32) {
-    let mut best = (0, f32::NEG_INFINITY);
-    for at in room.choices(pod) {
-        let found = score(&room.with(pod, at));
-        if found > best.1 {
-            best = (at, found);
-        }
+/// A pod on a node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// The GPU of a pod of one GPU, by place in `Room::gpus_milli`; 0 for other pods.
+    pub gpu: usize,
+    /// How good the node is for it: higher is better.
+    pub value: f32,
+}
+
+impl Place {
+    /// On the fullest GPU on which the pod fits.
+    fn fullest(room: &Room, pod: &Pod, value: f32) -> Self {
+        Self { gpu: room.choices(pod).next().unwrap_or(0), value }
     }
-    best
+
+    /// On the GPU where the room that is left has the best score, the first among equals.
+    fn best(room: &Room, pod: &Pod, mut score: impl FnMut(&Room) -> f32) -> Self {
+        let mut best = Self { gpu: 0, value: f32::NEG_INFINITY };
+        for gpu in room.choices(pod) {
+            let found = score(&room.with(pod, gpu));
+            if found > best.value {
+                best = Self { gpu, value: found };
+            }
+        }
+        best
+    }
 }
 
 /// Thousandths of a core that counts as one, in scores.

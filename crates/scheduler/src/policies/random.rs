@@ -1,6 +1,6 @@
 //! Any node that fits.
 
-use super::{Policy, Scorer};
+use super::{Place, Policy, Scorer};
 use crate::fleet::Pod;
 use crate::room::Room;
 
@@ -10,8 +10,8 @@ pub const POLICY: Policy =
 struct Random;
 
 impl Scorer for Random {
-    fn score(&mut self, _: &Room, _: &Pod) -> f32 {
-        0.0
+    fn place(&mut self, room: &Room, pod: &Pod) -> Place {
+        Place::fullest(room, pod, 0.0)
     }
 
     fn is_random(&self) -> bool {

@@ -22,7 +22,7 @@ fn pod(cpu_milli: u32, gpu_count: u8, gpu_milli: u16) -> Pod {
 fn score(policy: &str, room: &Room, asked: &Pod, usual: &[Pod]) -> f32 {
     let (fleet, typical) = (fleet(), Typical::of(usual));
     let setting = Setting { fleet: &fleet, typical: &typical };
-    (Policy::named(policy).unwrap().scorer)(setting).score(room, asked)
+    (Policy::named(policy).unwrap().scorer)(setting).place(room, asked).value
 }
 
 #[test]

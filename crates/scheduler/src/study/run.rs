@@ -115,23 +115,17 @@ impl<'s> Runner<'s> {
             let chosen = (count > 0).then(|| state.random.random_range(0..count))?;
             return fits().nth(chosen).map(|(node, _)| node);
         }
+        let held = self.reserve.as_ref().zip(state.stock.as_ref());
+        let coming = capacity.saturating_sub(state.asked_milli);
+        #[expect(clippy::cast_precision_loss, reason = "thousandths of GPUs of a cluster")]
+        let charges =
+            held.map(|(reserve, stock)| reserve.charges(stock, self.kinds[kind], coming as f64 / 1000.0));
         let mut best = (None, f32::NEG_INFINITY);
-        if let (Some(reserve), Some(stock)) = (&self.reserve, &state.stock) {
-            let coming = capacity.saturating_sub(state.asked_milli);
-            #[expect(clippy::cast_precision_loss, reason = "thousandths of GPUs of a cluster")]
-            let charges = reserve.charges(stock, self.kinds[kind], coming as f64 / 1000.0);
-            let lost = scores.lost.iter().zip(&state.models);
-            for (node, (score, (lost, model))) in scores.by_node.iter().zip(lost).enumerate() {
-                let score = score - charges.of(*lost, *model);
-                if score > best.1 {
-                    best = (Some(node), score);
-                }
-            }
-            return best.0;
-        }
         for (node, score) in scores.by_node.iter().enumerate() {
-            if *score > best.1 {
-                best = (Some(node), *score);
+            let charge =
+                charges.as_ref().map_or(0.0, |charges| charges.of(scores.lost[node], state.models[node]));
+            if score - charge > best.1 {
+                best = (Some(node), score - charge);
             }
         }
         best.0
@@ -162,9 +156,10 @@ impl<'s> Runner<'s> {
             scores.by_node[node] = f32::NEG_INFINITY;
             return;
         }
-        scores.by_node[node] = self.scorer.score(room, pod);
+        let place = self.scorer.place(room, pod);
+        scores.by_node[node] = place.value;
         if let Some(reserve) = &self.reserve {
-            let after = room.with(pod, self.scorer.gpu(room, pod));
+            let after = room.with(pod, place.gpu);
             scores.lost[node] = reserve.lost(room, &after, pod, fleet);
         }
     }
@@ -176,7 +171,7 @@ impl<'s> Runner<'s> {
                 (0..GPUS_MOST).filter(|at| before.gpus_milli[*at] >= pod.gpu_milli).collect();
             fits[state.random.random_range(0..fits.len())]
         } else {
-            self.scorer.gpu(&before, pod)
+            self.scorer.place(&before, pod).gpu
         };
         let after = before.with(pod, at);
         if let (Some(reserve), Some(stock)) = (&self.reserve, &mut state.stock) {

@@ -13,7 +13,7 @@ mod reserve;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Policy, Scorer, Setting};
+use super::{Place, Policy, Scorer, Setting};
 use crate::fleet::{Pod, WHOLE_MILLI};
 use crate::room::{Held, Room};
 
@@ -79,21 +79,13 @@ impl Headroom<'_> {
             .sum();
         worth + LEFT_FACTOR * left
     }
-
-    #[expect(clippy::cast_possible_truncation, reason = "single precision tells rooms apart")]
-    fn best(&mut self, room: &Room, pod: &Pod) -> (usize, f32) {
-        let before = self.worth(room);
-        super::best(room, pod, |left| (self.worth(left) - before) as f32)
-    }
 }
 
 impl Scorer for Headroom<'_> {
-    fn score(&mut self, room: &Room, pod: &Pod) -> f32 {
-        self.best(room, pod).1
-    }
-
-    fn gpu(&mut self, room: &Room, pod: &Pod) -> usize {
-        self.best(room, pod).0
+    #[expect(clippy::cast_possible_truncation, reason = "single precision tells rooms apart")]
+    fn place(&mut self, room: &Room, pod: &Pod) -> Place {
+        let before = self.worth(room);
+        Place::best(room, pod, |left| (self.worth(left) - before) as f32)
     }
 
     fn reserve(&self) -> Option<Reserve> {
