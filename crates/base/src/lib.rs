@@ -17,6 +17,8 @@ pub use failure_rate::{FailureRate, Subject};
 pub use guid::{Guid, NotAGuid};
 pub use money::{Currency, Money};
 pub use nearest::{is_spelling, nearest, simplify};
-pub use quantities::{Bytes, ComputeRate, Energy, Length, Loss, Period, Power, Rate, Ratio, Span, Time};
+pub use quantities::{
+    Bytes, ComputeRate, Energy, Length, Loss, Moment, Period, Power, Rate, Ratio, Span, Time,
+};
 pub use quantity::{QuantityError, Unit};
 pub use speed::{LinkSpeed, TransferRate};

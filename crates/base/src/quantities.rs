@@ -160,6 +160,9 @@ quantity! {
 /// A point in simulated or measured time, in picoseconds from its start.
 pub type Time = Span;
 
+/// A point in time of jobs and failures, in milliseconds from the start of what is looked at.
+pub type Moment = Period;
+
 impl Bytes {
     /// `count` bytes.
     pub const fn new(count: u64) -> Self {
@@ -263,6 +266,20 @@ impl Energy {
 impl Period {
     /// A year of 365.25 days.
     pub const YEAR: Self = Self(8766 * 3_600_000);
+
+    /// `count` milliseconds.
+    pub const fn milliseconds(count: u64) -> Self {
+        Self(count)
+    }
+    /// The count of milliseconds.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+    /// In seconds.
+    #[expect(clippy::cast_precision_loss, reason = "printing and JSON only need 53 bits")]
+    pub const fn as_seconds(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
 
     /// In hours.
     #[expect(clippy::cast_precision_loss, reason = "printing and JSON only need 53 bits")]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 /// Most GPUs of a node.
-pub const GPUS_MOST: usize = 8;
+pub const GPUS_MOST: usize = 16;
+/// GPUs of a pod that needs a whole node, on the usual server: what studies count as large.
+pub const LARGE_COUNT: u8 = 8;
 /// A whole GPU, in thousandths.
 pub const WHOLE_MILLI: u16 = 1000;
 

@@ -1,18 +1,24 @@
-//! Who gets which GPUs: pods and nodes, what is free on them, policies that say where a pod goes, and studies that play
+//! Who gets which GPUs: jobs and nodes, the book of who has what, policies that decide, placings that say where a pod goes,
 //! policies on published traces.
 //!
 //! A policy scores what is free on a node before a pod is there (`Scorer`). It knows the kinds of pods that are usual
 //! (`Setting`), never the pods that are still to come.
 
+pub mod book;
+pub mod cluster;
+pub mod devices;
 pub mod fleet;
+pub mod job;
 pub mod openb;
-pub mod policies;
+pub mod placings;
+pub mod policy;
 pub mod room;
+pub mod stand;
 pub mod study;
 
 pub use fleet::{Fleet, Models, NodeKind, Pod, Typical};
 pub use openb::TRACE_MALFORMED;
-pub use policies::{POLICIES, Place, Policy, Scorer, Setting};
+pub use placings::{PLACINGS, Place, Placing, Scorer, Setting};
 pub use room::Room;
 
 /// Diagnostic codes of this crate.

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use weft_scheduler::study::{PERCENTS, Study, mean};
-use weft_scheduler::{Policy, Typical, openb};
+use weft_scheduler::{Placing, Typical, openb};
 
-/// Policy, published mean and standard deviation.
+/// Placing, published mean and standard deviation.
 const PUBLISHED: [(&str, f64, f64); 6] = [
     ("random", 13.70, 0.31),
     ("dot-product", 9.38, 0.18),
@@ -34,7 +34,7 @@ fn the_default_trace_comes_out_as_published_and_ours_is_better() {
     let pods = openb::pods("pods", &text("openb_pod_list_default.csv").unwrap(), &fleet).unwrap();
     let typical = Typical::of(&pods);
     let runs = |name: &str| {
-        let policy = Policy::named(name).unwrap();
+        let policy = Placing::named(name).unwrap();
         Study { fleet: &fleet, pods: &pods, typical: &typical, policy }.runs(42..52)
     };
     let at = |percent: u32| PERCENTS.iter().position(|known| *known == percent).unwrap();

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use weft_base::Diagnostic;
-use weft_scheduler::{Fleet, POLICIES, Pod, Policy, openb};
+use weft_scheduler::{Fleet, PLACINGS, Placing, Pod, openb};
 
 use super::Answer;
 use crate::arguments::Format;
@@ -94,13 +94,13 @@ fn answer(args: &Args) -> Result<Answer, Failure> {
     })
 }
 
-fn policies(names: &[String]) -> Result<Vec<&'static Policy>, Failure> {
+fn policies(names: &[String]) -> Result<Vec<&'static Placing>, Failure> {
     if names.is_empty() {
-        return Ok(POLICIES.iter().collect());
+        return Ok(PLACINGS.iter().collect());
     }
-    let known = || POLICIES.iter().map(|policy| policy.name).collect::<Vec<_>>().join(", ");
+    let known = || PLACINGS.iter().map(|policy| policy.name).collect::<Vec<_>>().join(", ");
     let of = |name: &String| {
-        Policy::named(name).ok_or_else(|| {
+        Placing::named(name).ok_or_else(|| {
             let why = Diagnostic::error(NO_SUCH_POLICY, format!("there is no policy `{name}`"));
             Failure::new(Exit::Usage, "schedule", why.hint(format!("policies are {}", known())))
         })

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use weft_scheduler::study::{Run, Study, halves};
-use weft_scheduler::{Fleet, Pod, Policy, Typical};
+use weft_scheduler::{Fleet, Placing, Pod, Typical};
 
 pub use text::{average, text};
 
@@ -35,7 +35,7 @@ pub struct Plan<'p> {
     /// The pods that come.
     pub traces: &'p [Trace],
     /// The policies.
-    pub policies: &'p [&'static Policy],
+    pub policies: &'p [&'static Placing],
     /// Orders of arrivals.
     pub seed_count: u64,
     /// The first of their seeds.
@@ -49,14 +49,14 @@ pub struct Outcome<'p> {
     /// The trace.
     pub trace: &'p str,
     /// The policy.
-    pub policy: &'static Policy,
+    pub policy: &'static Placing,
     /// All orders.
     pub runs: Vec<Run>,
 }
 
 /// Plays every trace under every policy, as many at once as there are cores; the order of the outcomes is the plan's.
 pub fn play<'p>(plan: &Plan<'p>) -> Vec<Outcome<'p>> {
-    let work: Vec<(&Trace, &'static Policy)> = plan
+    let work: Vec<(&Trace, &'static Placing)> = plan
         .traces
         .iter()
         .flat_map(|trace| plan.policies.iter().map(move |policy| (trace, *policy)))
@@ -86,7 +86,7 @@ pub fn play<'p>(plan: &Plan<'p>) -> Vec<Outcome<'p>> {
     outcomes
 }
 
-fn runs(plan: &Plan<'_>, trace: &Trace, policy: &'static Policy) -> Vec<Run> {
+fn runs(plan: &Plan<'_>, trace: &Trace, policy: &'static Placing) -> Vec<Run> {
     let seeds = plan.first_seed..plan.first_seed.saturating_add(plan.seed_count);
     match plan.learn {
         Learn::All => {

@@ -11,7 +11,7 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::fleet::{Fleet, Pod, Typical};
-use crate::policies::{Policy, Setting};
+use crate::placings::{Placing, Setting};
 
 use run::Runner;
 
@@ -30,7 +30,7 @@ pub struct Study<'s> {
     /// What the policy knows of them.
     pub typical: &'s Typical,
     /// The policy.
-    pub policy: &'static Policy,
+    pub policy: &'static Placing,
 }
 
 /// One order of arrivals.

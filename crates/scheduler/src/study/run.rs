@@ -7,8 +7,8 @@ use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
 
 use super::{LAST_PERCENT, PERCENTS, Run, Study, arrivals, random};
-use crate::fleet::{GPUS_MOST, Pod};
-use crate::policies::{Reserve, Scorer, Stock};
+use crate::fleet::{GPUS_MOST, LARGE_COUNT, Pod};
+use crate::placings::{Reserve, Scorer, Stock};
 use crate::room::Room;
 
 /// Scores of a kind of pod on all nodes, as far as nodes had changed when it came last.
@@ -70,8 +70,7 @@ impl<'s> Runner<'s> {
                 self.place(kind, node, &mut state);
             } else {
                 run.dropped_count += 1;
-                let early =
-                    usize::from(self.kinds[kind].gpu_count) == GPUS_MOST && state.asked_milli <= capacity;
+                let early = self.kinds[kind].gpu_count == LARGE_COUNT && state.asked_milli <= capacity;
                 run.dropped_large_count += u32::from(early);
             }
             while let Some(percent) = PERCENTS.get(run.unallocated_percent.len()) {

@@ -2,7 +2,7 @@
 
 use super::{PERCENTS, Study, arrivals, halves, mean, random};
 use crate::fleet::{Fleet, Models, NodeKind, Pod, Typical};
-use crate::policies::{POLICIES, Policy};
+use crate::placings::{PLACINGS, Placing};
 
 fn fleet(nodes: usize) -> Fleet {
     let kind = NodeKind { cpu_milli: 8000, memory_mib: 8000, gpu_count: 2, model: 0 };
@@ -32,7 +32,7 @@ fn pods_come_once_and_then_again_until_enough_is_asked_for() {
 fn what_fits_is_placed_and_the_rest_is_dropped() {
     let (fleet, pods) = (fleet(10), vec![pod(1, 600); 40]);
     let typical = Typical::of(&pods);
-    for policy in POLICIES {
+    for policy in PLACINGS {
         let runs = Study { fleet: &fleet, pods: &pods, typical: &typical, policy }.runs(42..44);
         for run in &runs {
             // One pod of 600 on each of 20 GPUs, whatever the policy: 40 % stay free.
@@ -52,7 +52,7 @@ fn runs_of_one_seed_are_equal_and_random_is_worse_than_ours() {
             .concat();
     let typical = Typical::of(&pods);
     let study =
-        |name| Study { fleet: &fleet, pods: &pods, typical: &typical, policy: Policy::named(name).unwrap() };
+        |name| Study { fleet: &fleet, pods: &pods, typical: &typical, policy: Placing::named(name).unwrap() };
     assert_eq!(study("headroom").runs(1..3), study("headroom").runs(1..3));
     let at_all = |name| mean(&study(name).runs(1..9), at(100)).mean_percent;
     assert!(at_all("headroom") < at_all("random"), "{} {}", at_all("headroom"), at_all("random"));

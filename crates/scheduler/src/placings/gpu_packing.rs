@@ -1,10 +1,10 @@
 //! GPUs that are in use first, then nodes that are (Li et al., as FGD's study uses it).
 
-use super::{Place, Policy, Scorer, whole};
+use super::{Place, Placing, Scorer, whole};
 use crate::fleet::{Pod, WHOLE_MILLI};
 use crate::room::Room;
 
-pub const POLICY: Policy = Policy {
+pub const PLACING: Placing = Placing {
     name: "gpu-packing",
     title: "GPUs that are in use before free ones, used nodes before empty ones",
     scorer: |_| Box::new(Packing),

@@ -23,7 +23,7 @@ pub struct Setting<'s> {
 }
 
 /// A policy.
-pub struct Policy {
+pub struct Placing {
     /// What it is called.
     pub name: &'static str,
     /// What it does, in a sentence.
@@ -33,20 +33,20 @@ pub struct Policy {
 }
 
 /// All of them.
-pub const POLICIES: &[Policy] = &[
-    random::POLICY,
-    dot_product::POLICY,
-    gpu_clustering::POLICY,
-    gpu_packing::POLICY,
-    best_fit::POLICY,
-    fgd::POLICY,
-    headroom::POLICY,
+pub const PLACINGS: &[Placing] = &[
+    random::PLACING,
+    dot_product::PLACING,
+    gpu_clustering::PLACING,
+    gpu_packing::PLACING,
+    best_fit::PLACING,
+    fgd::PLACING,
+    headroom::PLACING,
 ];
 
-impl Policy {
+impl Placing {
     /// The policy of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        POLICIES.iter().find(|policy| policy.name == name)
+        PLACINGS.iter().find(|policy| policy.name == name)
     }
 }
 

@@ -13,13 +13,13 @@ mod reserve;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Place, Policy, Scorer, Setting};
+use super::{Place, Placing, Scorer, Setting};
 use crate::fleet::{Pod, WHOLE_MILLI};
 use crate::room::{Held, Room};
 
 pub use reserve::{Charges, Reserve, Stock};
 
-pub const POLICY: Policy = Policy {
+pub const PLACING: Placing = Placing {
     name: "headroom",
     title: "ours: the node where room for usual pods shrinks least; room that is scarce is held back",
     scorer: |setting| Box::new(Headroom { setting, known: IndexMap::default() }),

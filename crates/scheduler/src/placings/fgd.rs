@@ -3,11 +3,11 @@
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Place, Policy, Scorer, Setting, whole};
+use super::{Place, Placing, Scorer, Setting, whole};
 use crate::fleet::{Pod, WHOLE_MILLI};
 use crate::room::{Held, Room};
 
-pub const POLICY: Policy = Policy {
+pub const PLACING: Placing = Placing {
     name: "fgd",
     title: "the node where GPU that usual pods cannot use grows least",
     scorer: |setting| Box::new(Fgd { setting, known: IndexMap::default() }),

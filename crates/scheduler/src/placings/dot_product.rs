@@ -1,11 +1,11 @@
 //! What is free against what is asked for: the smaller their product the better (Tetris, SIGCOMM'14, as FGD's study uses
 //! it).
 
-use super::{CPU_NORM, GPU_NORM, Place, Policy, Scorer, whole};
+use super::{CPU_NORM, GPU_NORM, Place, Placing, Scorer, whole};
 use crate::fleet::Pod;
 use crate::room::Room;
 
-pub const POLICY: Policy = Policy {
+pub const PLACING: Placing = Placing {
     name: "dot-product",
     title: "the node where free and asked CPU and GPU have the smallest product",
     scorer: |_| Box::new(DotProduct),

@@ -1,10 +1,10 @@
 //! The node that is left with the least.
 
-use super::{CPU_NORM, GPU_NORM, Place, Policy, Scorer, whole};
+use super::{CPU_NORM, GPU_NORM, Place, Placing, Scorer, whole};
 use crate::fleet::Pod;
 use crate::room::Room;
 
-pub const POLICY: Policy = Policy {
+pub const PLACING: Placing = Placing {
     name: "best-fit",
     title: "the node that is left with the least CPU and GPU",
     scorer: |_| Box::new(BestFit),

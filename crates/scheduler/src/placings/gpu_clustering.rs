@@ -1,10 +1,10 @@
 //! Pods beside pods of their own kind (Gandiva, OSDI'18, as FGD's study uses it).
 
-use super::{Place, Policy, Scorer};
+use super::{Place, Placing, Scorer};
 use crate::fleet::Pod;
 use crate::room::{Held, Room};
 
-pub const POLICY: Policy = Policy {
+pub const PLACING: Placing = Placing {
     name: "gpu-clustering",
     title: "nodes that hold pods of as many GPUs, the fullest first",
     scorer: |_| Box::new(Clustering),

@@ -2,7 +2,7 @@
 
 #![expect(clippy::float_cmp, reason = "scores are whole numbers")]
 
-use super::{POLICIES, Policy, Setting};
+use super::{PLACINGS, Placing, Setting};
 use crate::fleet::{Fleet, Models, NodeKind, Pod, Typical};
 use crate::room::Room;
 
@@ -22,15 +22,15 @@ fn pod(cpu_milli: u32, gpu_count: u8, gpu_milli: u16) -> Pod {
 fn score(policy: &str, room: &Room, asked: &Pod, usual: &[Pod]) -> f32 {
     let (fleet, typical) = (fleet(), Typical::of(usual));
     let setting = Setting { fleet: &fleet, typical: &typical };
-    (Policy::named(policy).unwrap().scorer)(setting).place(room, asked).value
+    (Placing::named(policy).unwrap().scorer)(setting).place(room, asked).value
 }
 
 #[test]
 fn each_has_its_own_name() {
-    let names: std::collections::BTreeSet<&str> = POLICIES.iter().map(|policy| policy.name).collect();
-    assert_eq!(names.len(), POLICIES.len());
+    let names: std::collections::BTreeSet<&str> = PLACINGS.iter().map(|policy| policy.name).collect();
+    assert_eq!(names.len(), PLACINGS.len());
     assert!(
-        Policy::named("fgd").is_some_and(|policy| policy.name == "fgd") && Policy::named("fdg").is_none()
+        Placing::named("fgd").is_some_and(|policy| policy.name == "fgd") && Placing::named("fdg").is_none()
     );
 }
 

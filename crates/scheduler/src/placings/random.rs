@@ -1,11 +1,11 @@
 //! Any node that fits.
 
-use super::{Place, Policy, Scorer};
+use super::{Place, Placing, Scorer};
 use crate::fleet::Pod;
 use crate::room::Room;
 
-pub const POLICY: Policy =
-    Policy { name: "random", title: "any node that fits, and any GPU", scorer: |_| Box::new(Random) };
+pub const PLACING: Placing =
+    Placing { name: "random", title: "any node that fits, and any GPU", scorer: |_| Box::new(Random) };
 
 struct Random;
 

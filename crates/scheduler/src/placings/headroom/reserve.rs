@@ -1,7 +1,7 @@
 //! Room that is held back: whole nodes for pods of eight GPUs, and GPU models for pods that are bound to them.
 
-use crate::fleet::{Fleet, GPUS_MOST, Models, Pod};
-use crate::policies::Setting;
+use crate::fleet::{Fleet, LARGE_COUNT, Models, Pod};
+use crate::placings::Setting;
 use crate::room::Room;
 
 /// Kinds of large pods that are told apart; more are merged.
@@ -81,7 +81,7 @@ impl Reserve {
 
     /// Places for large pods that a node loses to a pod that is smaller than them, as bits.
     pub fn lost(&self, before: &Room, after: &Room, pod: &Pod, fleet: &Fleet) -> u8 {
-        let large = |other: &Pod| usize::from(pod.gpu_count) == GPUS_MOST && pod.cpu_milli >= other.cpu_milli;
+        let large = |other: &Pod| pod.gpu_count == LARGE_COUNT && pod.cpu_milli >= other.cpu_milli;
         let lost = |other: &Pod| !large(other) && before.fits(other, fleet) && !after.fits(other, fleet);
         self.large.iter().rev().fold(0, |bits, (other, _)| bits << 1 | u8::from(lost(other)))
     }
@@ -138,7 +138,7 @@ fn rising(at: f64) -> f64 {
 /// Pods of eight GPUs by CPU, the most first; neighbours are merged where there are too many kinds.
 fn large(all: &[(Pod, f64)]) -> Vec<(Pod, f64)> {
     let mut kinds: Vec<(Pod, f64)> = Vec::new();
-    for (pod, share) in all.iter().filter(|(pod, _)| usize::from(pod.gpu_count) == GPUS_MOST) {
+    for (pod, share) in all.iter().filter(|(pod, _)| pod.gpu_count == LARGE_COUNT) {
         match kinds.iter_mut().find(|(known, _)| known.cpu_milli == pod.cpu_milli) {
             Some((known, sum)) => {
                 *sum += share;

@@ -1,0 +1,139 @@
+//! What is to be run: jobs, their groups of alike members, and what each member asks for.
+
+use weft_base::{Moment, Period};
+
+use crate::cluster::{Level, Taints};
+use crate::fleet::{Models, Pod};
+
+/// A job, by its place in the book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u32);
+
+impl JobId {
+    /// As a place in a list.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A queue, by its place in the book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct QueueId(pub u32);
+
+impl QueueId {
+    /// As a place in a list.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where members have to be together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Within {
+    /// In one domain of this level.
+    pub level: Level,
+    /// Whether they wait rather than be apart.
+    pub required: bool,
+}
+
+/// What one member asks for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ask {
+    /// CPU, memory, GPUs. Of `models` those that are tried first.
+    pub pod: Pod,
+    /// The partition that it takes of one GPU, by name; `gpu_count` is then 1.
+    pub slice: Option<String>,
+    /// Models that are tried when the first are not to be had, in this order.
+    pub fallback: Vec<Models>,
+    /// Taints that it can bear.
+    pub tolerates: Taints,
+    /// Whether its GPUs must be on one NUMA node.
+    pub one_numa: bool,
+}
+
+impl Ask {
+    /// A pod without further wishes.
+    pub fn of(pod: Pod) -> Self {
+        Self { pod, slice: None, fallback: Vec::new(), tolerates: Taints::default(), one_numa: false }
+    }
+
+    /// Sets of models from the most wanted to the last.
+    pub fn tiers(&self) -> impl Iterator<Item = Models> + use<'_> {
+        std::iter::once(self.pod.models).chain(self.fallback.iter().copied())
+    }
+}
+
+/// Members that are alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Group {
+    /// What it is called, `worker`.
+    pub name: String,
+    /// What each member asks for.
+    pub ask: Ask,
+    /// Fewest members with which it runs.
+    pub least_count: u32,
+    /// Members that it wants.
+    pub most_count: u32,
+    /// Where all of them have to be together.
+    pub within: Option<Within>,
+    /// Members that follow each other and have to be closer still: how many, and where (tensor-parallel groups of 8 in
+    /// one NVLink domain, while the whole job spans leaves).
+    pub sets: Option<(u32, Within)>,
+}
+
+impl Group {
+    /// `count` members, no fewer.
+    pub fn rigid(name: &str, ask: Ask, member_count: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            ask,
+            least_count: member_count,
+            most_count: member_count,
+            within: None,
+            sets: None,
+        }
+    }
+}
+
+/// What is the same for jobs that wait for the same: if one does not fit, none does.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Need {
+    /// Its members.
+    pub groups: Vec<Group>,
+    /// Where all groups have to be together.
+    pub within: Option<Within>,
+}
+
+impl Need {
+    /// Members that it wants.
+    pub fn most_count(&self) -> u32 {
+        self.groups.iter().map(|group| group.most_count).sum()
+    }
+
+    /// Thousandths of GPUs that it wants.
+    pub fn gpu_milli(&self) -> u64 {
+        self.groups
+            .iter()
+            .map(|group| u64::from(group.ask.pod.asked_milli()) * u64::from(group.most_count))
+            .sum()
+    }
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// What it is called.
+    pub name: String,
+    /// Whose it is.
+    pub queue: QueueId,
+    /// Higher goes first, where a policy looks at it.
+    pub priority: i32,
+    /// When it came.
+    pub submitted: Moment,
+    /// What it asks for.
+    pub need: Need,
+    /// How long it says that it will take at most; none for services, and for those that do not say.
+    pub limit: Option<Period>,
+    /// Whether it may be put out for others.
+    pub preemptible: bool,
+}
