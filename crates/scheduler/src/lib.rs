@@ -15,6 +15,7 @@ pub mod policy;
 pub mod room;
 pub mod stand;
 pub mod study;
+pub mod world;
 
 pub use fleet::{Fleet, Models, NodeKind, Pod, Typical};
 pub use openb::TRACE_MALFORMED;

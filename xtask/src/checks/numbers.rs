@@ -25,6 +25,9 @@ const WORDS: &[&str] = &[
     "us",
     "ns",
     "ps",
+    "mib",
+    // Thousandths of a core or of a GPU, as Kubernetes counts them.
+    "milli",
     "gigabytes",
     "megabytes",
     "gbps",
