@@ -110,6 +110,14 @@ impl Need {
         self.groups.iter().map(|group| group.most_count).sum()
     }
 
+    /// Thousandths of GPUs with which it runs.
+    pub fn least_gpu_milli(&self) -> u64 {
+        self.groups
+            .iter()
+            .map(|group| u64::from(group.ask.pod.asked_milli()) * u64::from(group.least_count))
+            .sum()
+    }
+
     /// Thousandths of GPUs that it wants.
     pub fn gpu_milli(&self) -> u64 {
         self.groups

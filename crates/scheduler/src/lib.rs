@@ -10,17 +10,23 @@ pub mod devices;
 pub mod fleet;
 pub mod job;
 pub mod openb;
+pub mod orders;
 pub mod placings;
+pub mod planner;
 pub mod policy;
 pub mod room;
+pub mod search;
 pub mod stand;
+pub mod strategies;
 pub mod study;
 pub mod world;
 
 pub use fleet::{Fleet, Models, NodeKind, Pod, Typical};
 pub use openb::TRACE_MALFORMED;
 pub use placings::{PLACINGS, Place, Placing, Scorer, Setting};
+pub use planner::Planner;
 pub use room::Room;
+pub use strategies::{STRATEGIES, Strategy};
 
 /// Diagnostic codes of this crate.
 pub const CODES: &[weft_base::Code] = &[TRACE_MALFORMED];

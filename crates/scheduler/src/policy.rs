@@ -232,7 +232,7 @@ pub trait Policy: Send {
     fn decide(&mut self, book: &mut Book, now: Moment, budget: Budget);
 
     /// Why a job still waits, if it was looked at.
-    fn why(&self, book: &Book, job: JobId) -> Vec<Reason>;
+    fn why(&mut self, book: &Book, job: JobId) -> Vec<Reason>;
 
     /// After which time it wants to be asked again even if nothing happens (time slices, backoff).
     fn again(&self) -> Option<Period> {

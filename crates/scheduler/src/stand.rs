@@ -194,7 +194,7 @@ fn taken_milli(ask: &Ask, shape: &Shape) -> u16 {
 }
 
 fn quotient(free: u32, asked: u32) -> u32 {
-    if asked == 0 { u32::MAX } else { free / asked }
+    free.checked_div(asked).unwrap_or(u32::MAX)
 }
 
 /// The partition that an ask names, if GPUs of the shape can be cut so.

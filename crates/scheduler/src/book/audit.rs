@@ -90,7 +90,7 @@ impl Book {
             }
         }
         let wrong = (0..self.queues.len())
-            .find(|queue| self.queues[*queue].used() != used.get(queue).copied().unwrap_or_default());
+            .find(|queue| self.used[*queue] != used.get(queue).copied().unwrap_or_default());
         wrong.map_or(Ok(()), |queue| Err(Unbalanced::Queue(queue)))
     }
 

@@ -129,7 +129,9 @@ impl Book {
         }
         let before = entry.seats.clone();
         let mut all: Vec<Member> = before.iter().map(|(member, _)| *member).collect();
-        with.iter().for_each(|(number, member)| all[*number as usize] = *member);
+        for (number, member) in with {
+            all[*number as usize] = *member;
+        }
         self.together(job, &all)?;
         self.add(id, job, with)
     }
@@ -268,8 +270,9 @@ impl Book {
                 let held = victim.held().map(|member| u64::from(victim.ask(member).pod.asked_milli()));
                 if is_within { held.sum() } else { 0 }
             };
-            let (freed, of) = (evict.iter().map(freed).sum::<u64>(), &self.queues[queue.at()]);
-            if of.limit_milli.is_some_and(|limit| of.used().gpu_milli + more > limit + freed) {
+            let freed: u64 = evict.iter().map(freed).sum();
+            let limit = self.queues[queue.at()].limit_milli;
+            if limit.is_some_and(|limit| self.used(queue).gpu_milli + more > limit + freed) {
                 return Err(Refused::Quota(job, queue));
             }
         }

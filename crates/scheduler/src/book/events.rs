@@ -22,7 +22,9 @@ impl Book {
                     stage: Stage::Queued,
                     seats: Vec::new(),
                     since: now,
+                    attained: 0,
                     failed_count: 0,
+                    failed_at: Moment::ZERO,
                     evicted_count: 0,
                 });
                 vec![Change::Submitted(id)]
@@ -72,15 +74,19 @@ impl Book {
             entry.since = now;
         }
         entry.stage = Stage::Running;
+        entry.failed_count = 0;
         vec![Change::Started(job)]
     }
 
     fn failed(&mut self, job: JobId, numbers: &[u32]) -> Vec<Change> {
         self.entries[job.at()].failed_count += 1;
+        self.entries[job.at()].failed_at = self.now;
         if matches!(self.entries[job.at()].stage, Stage::Binding(_)) {
             return self.wait_again(job);
         }
-        numbers.iter().for_each(|number| self.release(job, *number));
+        for number in numbers {
+            self.release(job, *number);
+        }
         // Members that were to come in addition are forgotten; those that were to replace others are still lost.
         let least: usize =
             self.entry(job).job.need.groups.iter().map(|group| group.least_count as usize).sum();
@@ -133,7 +139,9 @@ impl Book {
             | Stage::Broken
             | Stage::Ended(_) => {}
         }
-        let nodes = self.nodes(job);
+        let (nodes, now) = (self.nodes(job), self.now);
+        let entry = &mut self.entries[job.at()];
+        entry.attained = entry.attained_until(now);
         self.release_all(job);
         self.fulfil(&nodes);
         if let Stage::Leaving(Some(by)) = self.entry(job).stage { self.arrive(by) } else { Vec::new() }
@@ -271,7 +279,9 @@ impl Book {
             !is_down && (seat != Seat::Held || member.gpus != *gpus)
         };
         let moved: Vec<(u32, Gpus)> = actual.iter().filter(differs).copied().collect();
-        moved.iter().for_each(|(number, _)| self.release(job, *number));
+        for (number, _) in &moved {
+            self.release(job, *number);
+        }
         let mut displaced = Vec::new();
         for (number, gpus) in moved {
             let node = self.entry(job).seats[number as usize].0.node;
@@ -309,7 +319,9 @@ impl Book {
             *other != job && seat == Seat::Held && meets && is_coming(entry, *number)
         };
         let hit: Vec<(JobId, u32)> = self.residents[node.at()].iter().filter(hit).copied().collect();
-        hit.iter().for_each(|(other, number)| self.release(*other, *number));
+        for (other, number) in &hit {
+            self.release(*other, *number);
+        }
         hit
     }
 

@@ -61,8 +61,12 @@ pub struct Entry {
     pub seats: Vec<(Member, Seat)>,
     /// When it last began to run, or to come up.
     pub since: Moment,
-    /// How often a bind of it failed.
+    /// What it has had: thousandths of GPUs times milliseconds, up to when it last stopped running.
+    pub attained: u128,
+    /// How often a bind of it failed since it last ran.
     pub failed_count: u32,
+    /// When one last failed.
+    pub failed_at: Moment,
     /// How often it was put out.
     pub evicted_count: u32,
 }
@@ -76,6 +80,22 @@ impl Entry {
     /// Members that have their places.
     pub fn held(&self) -> impl Iterator<Item = &Member> {
         self.seats.iter().filter(|(_, seat)| *seat == Seat::Held).map(|(member, _)| member)
+    }
+
+    /// What it has had until now: thousandths of GPUs times milliseconds.
+    pub fn attained_until(&self, now: Moment) -> u128 {
+        let held: u64 = self.held().map(|member| u64::from(self.ask(member).pod.asked_milli())).sum();
+        let ran = if matches!(self.stage, Stage::Running | Stage::Leaving(_)) {
+            now - self.since
+        } else {
+            Moment::ZERO
+        };
+        self.attained + u128::from(held) * u128::from(ran.get())
+    }
+
+    /// When it ends at the latest, if it runs and says how long it takes.
+    pub fn due(&self) -> Option<Moment> {
+        self.is_on().then_some(self.job.limit).flatten().map(|limit| self.since + limit)
     }
 
     /// Whether it has members that are up, or come up.
@@ -93,6 +113,7 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Book {
     cluster: Cluster,
+    capacity: Usage,
     stands: Vec<Stand>,
     /// Members on each node that are held or claimed there: job and number.
     residents: Vec<Vec<(JobId, u32)>>,
@@ -100,6 +121,8 @@ pub struct Book {
     claim_counts: Vec<u32>,
     entries: Vec<Entry>,
     queues: Vec<Queue>,
+    /// What each has, its children's included.
+    used: Vec<Usage>,
     /// Nodes in the order in which they changed.
     touched: Vec<NodeId>,
     /// How often room came free somewhere.
@@ -116,12 +139,16 @@ impl Book {
     /// Of a cluster where nothing runs; queue 0 is there even if none is given.
     pub fn new(cluster: Cluster, queues: Vec<Queue>) -> Self {
         let stands: Vec<Stand> = cluster.ids().map(|node| Stand::empty(cluster.shape(node))).collect();
+        let of = |node: NodeId| Usage::of_kind(&cluster.shape(node).kind);
+        let capacity = cluster.ids().map(of).fold(Usage::default(), Usage::plus);
         let queues = if queues.is_empty() { vec![Queue::named("default")] } else { queues };
         Self {
             residents: vec![Vec::new(); stands.len()],
             claim_counts: vec![0; stands.len()],
             stands,
+            capacity,
             entries: Vec::new(),
+            used: vec![Usage::default(); queues.len()],
             queues,
             touched: Vec::new(),
             loosened_count: 0,
@@ -171,6 +198,11 @@ impl Book {
         (0..).map(JobId).zip(&self.entries)
     }
 
+    /// How many jobs have come.
+    pub fn job_count(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The queues.
     pub fn queues(&self) -> &[Queue] {
         &self.queues
@@ -178,13 +210,12 @@ impl Book {
 
     /// What all nodes have together, well or not.
     pub fn capacity(&self) -> Usage {
-        let of = |node: &crate::cluster::Node| Usage::of_kind(&self.cluster.shapes[node.shape].kind);
-        self.cluster.nodes.iter().map(of).fold(Usage::default(), Usage::plus)
+        self.capacity
     }
 
     /// What a queue has, its children's included.
     pub fn used(&self, queue: QueueId) -> Usage {
-        self.queues[queue.at()].used
+        self.used[queue.at()]
     }
 
     /// Nodes that have changed, in that order; a reader remembers how many it has seen.

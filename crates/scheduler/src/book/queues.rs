@@ -78,26 +78,12 @@ pub struct Queue {
     pub limit_milli: Option<u64>,
     /// Thousandths of GPUs that it can take back from queues that have more than their own.
     pub own_milli: u64,
-    /// What it has, its children's included.
-    pub(super) used: Usage,
 }
 
 impl Queue {
     /// Without limit and of weight 1.
     pub fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            parent: None,
-            weight: 1,
-            limit_milli: None,
-            own_milli: 0,
-            used: Usage::default(),
-        }
-    }
-
-    /// What it has, its children's included.
-    pub fn used(&self) -> Usage {
-        self.used
+        Self { name: name.to_owned(), parent: None, weight: 1, limit_milli: None, own_milli: 0 }
     }
 }
 
@@ -110,17 +96,17 @@ impl Book {
     /// The first queue of the line that would exceed its limit with so much more.
     pub fn exceeded(&self, queue: QueueId, more_milli: u64) -> Option<QueueId> {
         self.line(queue).find(|queue| {
-            let queue = &self.queues[queue.at()];
-            queue.limit_milli.is_some_and(|limit| queue.used.gpu_milli + more_milli > limit)
+            let limit = self.queues[queue.at()].limit_milli;
+            limit.is_some_and(|limit| self.used(*queue).gpu_milli + more_milli > limit)
         })
     }
 
     pub(super) fn charge(&mut self, queue: QueueId, change: impl Fn(Usage) -> Usage) {
         let mut next = Some(queue);
         while let Some(queue) = next {
-            let queue = &mut self.queues[queue.at()];
-            queue.used = change(queue.used);
-            next = queue.parent;
+            let used = &mut self.used[queue.at()];
+            *used = change(*used);
+            next = self.queues[queue.at()].parent;
         }
     }
 }

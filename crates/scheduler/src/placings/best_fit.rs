@@ -4,9 +4,11 @@ use super::{CPU_NORM, GPU_NORM, Place, Placing, Scorer, whole};
 use crate::fleet::Pod;
 use crate::room::Room;
 
+/// The placing.
 pub const PLACING: Placing = Placing {
     name: "best-fit",
     title: "the node that is left with the least CPU and GPU",
+    learns: false,
     scorer: |_| Box::new(BestFit),
 };
 

@@ -5,9 +5,11 @@ use super::{CPU_NORM, GPU_NORM, Place, Placing, Scorer, whole};
 use crate::fleet::Pod;
 use crate::room::Room;
 
+/// The placing.
 pub const PLACING: Placing = Placing {
     name: "dot-product",
     title: "the node where free and asked CPU and GPU have the smallest product",
+    learns: false,
     scorer: |_| Box::new(DotProduct),
 };
 

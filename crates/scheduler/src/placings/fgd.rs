@@ -7,18 +7,20 @@ use super::{Place, Placing, Scorer, Setting, whole};
 use crate::fleet::{Pod, WHOLE_MILLI};
 use crate::room::{Held, Room};
 
+/// The placing.
 pub const PLACING: Placing = Placing {
     name: "fgd",
     title: "the node where GPU that usual pods cannot use grows least",
+    learns: true,
     scorer: |setting| Box::new(Fgd { setting, known: IndexMap::default() }),
 };
 
-struct Fgd<'s> {
-    setting: Setting<'s>,
+struct Fgd {
+    setting: Setting,
     known: IndexMap<Room, f64, FxBuildHasher>,
 }
 
-impl Fgd<'_> {
+impl Fgd {
     /// Thousandths of the node's GPUs that a usual pod cannot use, on average. Memory is not looked at.
     fn fragment(&mut self, room: &Room) -> f64 {
         let key = Room { memory_mib: 0, held: Held::default(), ..*room };
@@ -46,7 +48,7 @@ impl Fgd<'_> {
     }
 }
 
-impl Scorer for Fgd<'_> {
+impl Scorer for Fgd {
     fn place(&mut self, room: &Room, pod: &Pod) -> Place {
         let before = self.fragment(room);
         Place::best(room, pod, |left| {

@@ -4,9 +4,11 @@ use super::{Place, Placing, Scorer};
 use crate::fleet::Pod;
 use crate::room::{Held, Room};
 
+/// The placing.
 pub const PLACING: Placing = Placing {
     name: "gpu-clustering",
     title: "nodes that hold pods of as many GPUs, the fullest first",
+    learns: false,
     scorer: |_| Box::new(Clustering),
 };
 

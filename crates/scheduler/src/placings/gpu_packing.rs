@@ -4,9 +4,11 @@ use super::{Place, Placing, Scorer, whole};
 use crate::fleet::{Pod, WHOLE_MILLI};
 use crate::room::Room;
 
+/// The placing.
 pub const PLACING: Placing = Placing {
     name: "gpu-packing",
     title: "GPUs that are in use before free ones, used nodes before empty ones",
+    learns: false,
     scorer: |_| Box::new(Packing),
 };
 

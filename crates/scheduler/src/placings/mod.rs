@@ -7,19 +7,31 @@ mod gpu_clustering;
 mod gpu_packing;
 mod headroom;
 mod random;
+mod spread;
+
+use std::sync::Arc;
 
 use crate::fleet::{Fleet, Pod, Typical};
 use crate::room::Room;
 
+pub use best_fit::PLACING as BEST_FIT;
+pub use dot_product::PLACING as DOT_PRODUCT;
+pub use fgd::PLACING as FGD;
+pub use gpu_clustering::PLACING as GPU_CLUSTERING;
+pub use gpu_packing::PLACING as GPU_PACKING;
+pub use headroom::PLACING as HEADROOM;
+pub use random::PLACING as RANDOM;
+pub use spread::PLACING as SPREAD;
+
 pub use headroom::{Charges, Reserve, Stock};
 
-/// What a policy may know beforehand.
-#[derive(Debug, Clone, Copy)]
-pub struct Setting<'s> {
+/// What a placing may know beforehand.
+#[derive(Debug, Clone)]
+pub struct Setting {
     /// The nodes.
-    pub fleet: &'s Fleet,
+    pub fleet: Arc<Fleet>,
     /// What pods are usual.
-    pub typical: &'s Typical,
+    pub typical: Arc<Typical>,
 }
 
 /// A policy.
@@ -28,20 +40,14 @@ pub struct Placing {
     pub name: &'static str,
     /// What it does, in a sentence.
     pub title: &'static str,
+    /// Whether it looks at what pods are usual.
+    pub learns: bool,
     /// Makes one for a cluster.
-    pub scorer: for<'s> fn(Setting<'s>) -> Box<dyn Scorer + 's>,
+    pub scorer: fn(Setting) -> Box<dyn Scorer>,
 }
 
-/// All of them.
-pub const PLACINGS: &[Placing] = &[
-    random::PLACING,
-    dot_product::PLACING,
-    gpu_clustering::PLACING,
-    gpu_packing::PLACING,
-    best_fit::PLACING,
-    fgd::PLACING,
-    headroom::PLACING,
-];
+/// Those that the study of fragmentation compares.
+pub const PLACINGS: &[Placing] = &[RANDOM, DOT_PRODUCT, GPU_CLUSTERING, GPU_PACKING, BEST_FIT, FGD, HEADROOM];
 
 impl Placing {
     /// The policy of that name.
@@ -51,7 +57,7 @@ impl Placing {
 }
 
 /// Says how good a node is for a pod.
-pub trait Scorer {
+pub trait Scorer: Send {
     /// Where on the node the pod goes, and how good that is; asked only where the pod fits, and again only when the
     /// node has changed.
     fn place(&mut self, room: &Room, pod: &Pod) -> Place;

@@ -4,8 +4,13 @@ use super::{Place, Placing, Scorer};
 use crate::fleet::Pod;
 use crate::room::Room;
 
-pub const PLACING: Placing =
-    Placing { name: "random", title: "any node that fits, and any GPU", scorer: |_| Box::new(Random) };
+/// The placing.
+pub const PLACING: Placing = Placing {
+    name: "random",
+    title: "any node that fits, and any GPU",
+    learns: false,
+    scorer: |_| Box::new(Random),
+};
 
 struct Random;
 

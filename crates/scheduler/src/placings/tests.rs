@@ -2,6 +2,8 @@
 
 #![expect(clippy::float_cmp, reason = "scores are whole numbers")]
 
+use std::sync::Arc;
+
 use super::{PLACINGS, Placing, Setting};
 use crate::fleet::{Fleet, Models, NodeKind, Pod, Typical};
 use crate::room::Room;
@@ -21,7 +23,7 @@ fn pod(cpu_milli: u32, gpu_count: u8, gpu_milli: u16) -> Pod {
 
 fn score(policy: &str, room: &Room, asked: &Pod, usual: &[Pod]) -> f32 {
     let (fleet, typical) = (fleet(), Typical::of(usual));
-    let setting = Setting { fleet: &fleet, typical: &typical };
+    let setting = Setting { fleet: Arc::new(fleet.clone()), typical: Arc::new(typical.clone()) };
     (Placing::named(policy).unwrap().scorer)(setting).place(room, asked).value
 }
 
@@ -94,7 +96,7 @@ fn headroom_fills_gaps_before_it_breaks_a_gpu() {
 fn what_is_scarce_is_charged_to_those_who_could_go_elsewhere() {
     let (fleet, bound) = (fleet(), Pod { models: Models(0b10), ..pod(1000, 1, 1000) });
     let typical = Typical::of(&[bound.clone(), pod(90_000, 8, 1000), pod(1000, 1, 1000)]);
-    let setting = Setting { fleet: &fleet, typical: &typical };
+    let setting = Setting { fleet: Arc::new(fleet.clone()), typical: Arc::new(typical.clone()) };
     let reserve = super::Reserve::new(&setting);
     let rooms: Vec<Room> = fleet.nodes.iter().map(|kind| Room::empty(&fleet, *kind)).collect();
     let stock = reserve.stock(rooms.iter(), &fleet);

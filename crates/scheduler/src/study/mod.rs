@@ -6,6 +6,8 @@
 
 mod run;
 
+use std::sync::Arc;
+
 use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -58,7 +60,8 @@ pub struct Mean {
 impl Study<'_> {
     /// Plays one order after the other.
     pub fn runs(&self, seeds: impl Iterator<Item = u64>) -> Vec<Run> {
-        let setting = Setting { fleet: self.fleet, typical: self.typical };
+        let (fleet, typical) = (Arc::new(self.fleet.clone()), Arc::new(self.typical.clone()));
+        let setting = Setting { fleet, typical };
         let mut runner = Runner::new(self, (self.policy.scorer)(setting));
         seeds.map(|seed| runner.run(seed)).collect()
     }

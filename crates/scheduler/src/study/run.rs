@@ -22,7 +22,7 @@ struct Scores {
 /// Plays orders of one study; what a policy has worked out stays between them.
 pub struct Runner<'s> {
     study: Study<'s>,
-    scorer: Box<dyn Scorer + 's>,
+    scorer: Box<dyn Scorer>,
     reserve: Option<Reserve>,
     /// Kinds of pods, and the kind of each pod.
     kinds: Vec<&'s Pod>,
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl<'s> Runner<'s> {
-    pub fn new(study: &Study<'s>, scorer: Box<dyn Scorer + 's>) -> Self {
+    pub fn new(study: &Study<'s>, scorer: Box<dyn Scorer>) -> Self {
         let mut numbers: BTreeMap<&'s Pod, usize> = BTreeMap::new();
         let (mut kinds, mut kind_of) = (Vec::new(), Vec::new());
         for pod in study.pods {

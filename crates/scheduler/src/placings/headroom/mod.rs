@@ -19,9 +19,11 @@ use crate::room::{Held, Room};
 
 pub use reserve::{Charges, Reserve, Stock};
 
+/// The placing.
 pub const PLACING: Placing = Placing {
     name: "headroom",
     title: "ours: the node where room for usual pods shrinks least; room that is scarce is held back",
+    learns: true,
     scorer: |setting| Box::new(Headroom { setting, known: IndexMap::default() }),
 };
 
@@ -36,12 +38,12 @@ const LEFT_EXPONENT: f64 = 0.1;
 /// Rooms that are remembered; more and all are worked out anew.
 const KNOWN_MOST: usize = 1 << 20;
 
-struct Headroom<'s> {
-    setting: Setting<'s>,
+struct Headroom {
+    setting: Setting,
     known: IndexMap<Room, f64, FxBuildHasher>,
 }
 
-impl Headroom<'_> {
+impl Headroom {
     /// What the room is worth, in a unit of its own.
     fn worth(&mut self, room: &Room) -> f64 {
         let key = Room { held: Held::default(), ..*room };
@@ -57,7 +59,7 @@ impl Headroom<'_> {
     }
 
     fn work_out(&self, room: &Room) -> f64 {
-        let fleet = self.setting.fleet;
+        let fleet = &self.setting.fleet;
         let (mut worth, mut total) = (0.0, 0.0);
         let mut users = [0.0; crate::fleet::GPUS_MOST];
         for (pod, share) in self.setting.typical.most.iter().filter(|(pod, _)| pod.gpu_count > 0) {
@@ -81,7 +83,7 @@ impl Headroom<'_> {
     }
 }
 
-impl Scorer for Headroom<'_> {
+impl Scorer for Headroom {
     #[expect(clippy::cast_possible_truncation, reason = "single precision tells rooms apart")]
     fn place(&mut self, room: &Room, pod: &Pod) -> Place {
         let before = self.worth(room);

@@ -56,8 +56,8 @@ impl Charges {
 
 impl Reserve {
     /// By what pods are usual.
-    pub fn new(setting: &Setting<'_>) -> Self {
-        let (typical, fleet) = (setting.typical, setting.fleet);
+    pub fn new(setting: &Setting) -> Self {
+        let (typical, fleet) = (&setting.typical, &setting.fleet);
         Self {
             large: large(&typical.all),
             bound: bound(&typical.all, fleet),

@@ -1,0 +1,404 @@
+//! The policy that all strategies are made of: an order, whether later jobs may pass, a placing, and who may be put out.
+
+mod fair;
+mod instead;
+mod promises;
+mod repair;
+mod waiting;
+mod why;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+use weft_base::{Moment, Period};
+
+use crate::book::{Book, Refused, Stage};
+use crate::cluster::Level;
+use crate::fleet::{Pod, Typical};
+use crate::job::{JobId, Need};
+use crate::placings::Setting;
+use crate::policy::{Act, Budget, Change, Policy, Reason};
+use crate::search::{Manner, Promise, Searcher, Trial};
+use crate::strategies::{Passing, PutOut, Strategy};
+
+use waiting::{Pair, Waiting};
+
+/// The first wait after a bind failed; it doubles each time.
+const BACKOFF_FIRST: Period = Period::milliseconds(1000);
+/// The longest.
+const BACKOFF_MOST: Period = Period::milliseconds(300_000);
+/// How often classes that depend on time are looked at again.
+const QUANTUM: Period = Period::milliseconds(60_000);
+/// Jobs of one kind that are looked at beyond the first, where the first may not start because it would take too long.
+const DEPTH_MOST: usize = 64;
+
+/// Why jobs of a kind do not start now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Block {
+    /// There is no room, as of that count of `Book::loosened_count`.
+    Room(u64),
+    /// There is not even room on the empty cluster.
+    Never,
+    /// A queue has no quota left.
+    Quota(u64, Reason),
+}
+
+/// A strategy at work.
+pub struct Planner {
+    strategy: &'static Strategy,
+    seed: u64,
+    searcher: Option<Searcher>,
+    /// An empty cluster, to tell what can never fit.
+    idle: Option<(Book, Searcher)>,
+    waiting: Waiting,
+    blocked: IndexMap<Pair, Block, FxBuildHasher>,
+    /// By number of the need; nothing for those that were not looked at.
+    never: Vec<Option<bool>>,
+    promises: Vec<Promise>,
+    are_promises_stale: bool,
+    running: BTreeSet<JobId>,
+    /// Those that say when they end, and when.
+    dues: BTreeSet<(Moment, JobId)>,
+    broken: BTreeSet<JobId>,
+    held_off: BTreeSet<(Moment, JobId)>,
+    asked: Moment,
+    learnt_count: usize,
+    refused: Vec<Refused>,
+}
+
+impl Planner {
+    /// Of a strategy; `seed` only matters where it draws lots.
+    pub fn new(strategy: &'static Strategy, seed: u64) -> Self {
+        Self {
+            strategy,
+            seed,
+            searcher: None,
+            idle: None,
+            waiting: Waiting::default(),
+            blocked: IndexMap::default(),
+            never: Vec::new(),
+            promises: Vec::new(),
+            are_promises_stale: false,
+            running: BTreeSet::new(),
+            dues: BTreeSet::new(),
+            broken: BTreeSet::new(),
+            held_off: BTreeSet::new(),
+            asked: Moment::ZERO,
+            learnt_count: 0,
+            refused: Vec::new(),
+        }
+    }
+
+    /// One that has seen nothing of what happened, and reads it all from the book.
+    pub fn rebuilt(strategy: &'static Strategy, seed: u64, book: &Book) -> Self {
+        let mut planner = Self::new(strategy, seed);
+        for (job, entry) in book.jobs() {
+            match entry.stage {
+                Stage::Queued => planner.wait_or_hold_off(book, job),
+                Stage::Broken => {
+                    planner.broken.insert(job);
+                }
+                Stage::Running | Stage::Binding(_) | Stage::Repairing(..) => {
+                    planner.runs(book, job);
+                }
+                Stage::Claiming(..) | Stage::Leaving(_) | Stage::Ended(_) => {}
+            }
+        }
+        planner
+    }
+
+    /// The strategy.
+    pub fn strategy(&self) -> &'static Strategy {
+        self.strategy
+    }
+
+    /// A job whose binds fail waits longer each time (kubernetes#70010: 1181 failed pods).
+    fn wait_or_hold_off(&mut self, book: &Book, job: JobId) {
+        let entry = book.entry(job);
+        if entry.failed_count == 0 {
+            self.wait(book, job);
+            return;
+        }
+        let wait = (BACKOFF_FIRST * (1 << (entry.failed_count - 1).min(20))).min(BACKOFF_MOST);
+        self.held_off.insert((entry.failed_at + wait, job));
+    }
+
+    fn wait(&mut self, book: &Book, job: JobId) {
+        let key = self.key(book, job);
+        if self.promises.iter().any(|promise| key < self.key(book, promise.job)) {
+            self.are_promises_stale = true;
+        }
+        self.waiting.add(book, job, key);
+    }
+
+    /// Where a job stands in the order.
+    fn key(&self, book: &Book, job: JobId) -> waiting::Key {
+        let entry = book.entry(job);
+        let order = self.strategy.order;
+        ((order.class)(entry, book.now()), (order.rank)(entry), entry.job.submitted, job)
+    }
+
+    /// Learns what pods are usual from the first jobs that came, anew when their number has doubled: so that whoever reads
+    /// the book later learns the same.
+    fn learn(&mut self, book: &Book) {
+        let jobs = book.job_count();
+        let learnt = if jobs == 0 { 0 } else { 1 << jobs.ilog2() };
+        if self.searcher.is_some() && (learnt == self.learnt_count || !self.strategy.placing.learns) {
+            return;
+        }
+        self.learnt_count = learnt;
+        let pods: Vec<Pod> = book.jobs().take(learnt).flat_map(|(_, entry)| pods(&entry.job.need)).collect();
+        let fleet = Arc::new(book.cluster().fleet());
+        let setting = Setting { fleet, typical: Arc::new(Typical::of(&pods)) };
+        let manner = Manner { is_compact: self.strategy.is_compact };
+        let scorer = (self.strategy.placing.scorer)(setting);
+        self.searcher = Some(Searcher::new(book, scorer, manner, self.seed));
+    }
+
+    /// What the strategy does about the job that comes next; whether it started.
+    fn attempt(&mut self, book: &mut Book, pair: Pair, job: JobId, now: Moment) -> Attempt {
+        let need = self.waiting.need(pair.1).clone();
+        let queue = book.entry(job).job.queue;
+        if let Some(over) = book.exceeded(queue, need.least_gpu_milli()) {
+            let limit_milli = book.queues()[over.at()].limit_milli.unwrap_or(0);
+            let used_milli = book.used(over).gpu_milli;
+            let reason = Reason::Quota { queue: over, limit_milli, used_milli };
+            return Attempt::Blocked(Block::Quota(book.loosened_count(), reason));
+        }
+        match self.place(book, job, &need, now) {
+            Ok((members, why)) => self.decide_on(book, now, Act::Start(job, members), why),
+            Err(true) => Attempt::Delayed,
+            Err(false) if self.is_never_known(book, pair.1) => Attempt::Blocked(Block::Never),
+            Err(false) => {
+                if self.strategy.puts_out != PutOut::Nobody
+                    && let Some((evict, then)) = self.instead(book, job, &need, now)
+                {
+                    let why = vec![Reason::Instead(evict.clone())];
+                    return self.decide_on(book, now, Act::Transact { job, evict, then }, why);
+                }
+                self.promise(book, job, &need, now);
+                Attempt::Blocked(Block::Room(book.loosened_count()))
+            }
+        }
+    }
+
+    fn decide_on(&mut self, book: &mut Book, now: Moment, act: Act, why: Vec<Reason>) -> Attempt {
+        match book.decide(now, act, why) {
+            Ok(_) => Attempt::Started,
+            Err(why) => {
+                self.refused.push(why);
+                Attempt::Blocked(Block::Room(book.loosened_count()))
+            }
+        }
+    }
+
+    /// Places for a job that does not delay those to whom something is promised; whether only those stand in its way.
+    fn place(
+        &mut self,
+        book: &Book,
+        job: JobId,
+        need: &Need,
+        now: Moment,
+    ) -> Result<(Vec<crate::policy::Member>, Vec<Reason>), bool> {
+        let until = book.entry(job).job.limit.map(|limit| now + limit);
+        let delays = |promise: &Promise| promise.job != job && until.is_none_or(|until| until > promise.at);
+        let ahead: Vec<&Promise> = self.promises.iter().filter(|promise| delays(promise)).collect();
+        let Some(searcher) = &mut self.searcher else { return Err(false) };
+        let mut trial = Trial::new(book);
+        let Some((members, mut why)) = searcher.find(&mut trial, need) else { return Err(false) };
+        let meets = |promise: &&&Promise| members.iter().any(|member| promise.is_on(member.node));
+        let Some(first) = ahead.iter().find(meets) else {
+            if let Some(promise) = self.promises.iter().find(|promise| promise.job != job) {
+                why.push(Reason::Backfill { ahead: promise.job, at: promise.at });
+            }
+            return Ok((members, why));
+        };
+        let mut trial = Trial::new(book);
+        ahead.iter().flat_map(|promise| &promise.members).for_each(|member| trial.close(member.node));
+        let (members, mut why) = searcher.find(&mut trial, need).ok_or(true)?;
+        why.push(Reason::Backfill { ahead: first.job, at: first.at });
+        Ok((members, why))
+    }
+
+    /// Whether it would not fit on the empty cluster either.
+    fn is_never_known(&mut self, book: &Book, number: usize) -> bool {
+        if let Some(known) = self.never.get(number).copied().flatten() {
+            return known;
+        }
+        let need = self.waiting.need(number).clone();
+        let found = self.is_never(book, &need);
+        self.never.resize(self.never.len().max(number + 1), None);
+        self.never[number] = Some(found);
+        found
+    }
+
+    fn is_never(&mut self, book: &Book, need: &Need) -> bool {
+        let (strategy, seed) = (self.strategy, self.seed);
+        let (idle, searcher) = self.idle.get_or_insert_with(|| {
+            let idle = Book::new(book.cluster().clone(), Vec::new());
+            let setting =
+                Setting { fleet: Arc::new(book.cluster().fleet()), typical: Arc::new(Typical::of(&[])) };
+            let manner = Manner { is_compact: strategy.is_compact };
+            let searcher = Searcher::new(&idle, (strategy.placing.scorer)(setting), manner, seed);
+            (idle, searcher)
+        });
+        searcher.find(&mut Trial::new(idle), need).is_none()
+    }
+
+    fn refresh(&mut self, book: &Book, now: Moment) {
+        self.learn(book);
+        while let Some((due, job)) = self.held_off.first().copied().filter(|(due, _)| *due <= now) {
+            self.held_off.remove(&(due, job));
+            if book.entry(job).stage == Stage::Queued {
+                self.wait(book, job);
+            }
+        }
+        let overdue = self.promises.iter().any(|promise| promise.at <= now);
+        if self.are_promises_stale || overdue {
+            self.promises.clear();
+            self.are_promises_stale = false;
+            self.blocked.clear();
+        }
+        if self.strategy.puts_out == PutOut::ByClassOfTime && now >= self.asked + QUANTUM {
+            self.blocked.clear();
+        }
+        self.asked = now;
+    }
+}
+
+/// What came of a job.
+enum Attempt {
+    Started,
+    Blocked(Block),
+    /// It would delay others.
+    Delayed,
+}
+
+impl Policy for Planner {
+    fn observe(&mut self, book: &Book, change: Change) {
+        match change {
+            Change::Submitted(job) => self.wait(book, job),
+            Change::Waits(job) => {
+                self.forget(job);
+                self.wait_or_hold_off(book, job);
+            }
+            Change::Started(job) => {
+                self.broken.remove(&job);
+                self.runs(book, job);
+            }
+            Change::Broken(job) => {
+                self.broken.insert(job);
+                self.are_promises_stale |= !self.promises.is_empty();
+            }
+            Change::Ended(job) => {
+                let due = book.entry(job).job.limit.map(|limit| book.entry(job).since + limit);
+                // Room comes earlier than was counted on.
+                if due.is_none_or(|due| book.now() < due) {
+                    self.are_promises_stale |= !self.promises.is_empty();
+                }
+                self.forget(job);
+            }
+            Change::Health(_) => self.are_promises_stale |= !self.promises.is_empty(),
+        }
+    }
+
+    fn decide(&mut self, book: &mut Book, now: Moment, budget: Budget) {
+        self.refresh(book, now);
+        self.repair(book, now);
+        let mut heads = self.heads(book);
+        let (mut decisions, mut looked) = (0, 0);
+        while decisions < budget.decision_count && looked < budget.job_count {
+            let Some((pair, job)) = self.next_head(book, &mut heads) else { break };
+            looked += 1;
+            let known = self.blocked.get(&pair).filter(|block| block.holds(book)).cloned();
+            let attempt = match known {
+                Some(block) => Attempt::Blocked(block),
+                None => self.attempt(book, pair, job, now),
+            };
+            match attempt {
+                Attempt::Started => {
+                    decisions += 1;
+                    self.waiting.remove(job);
+                    self.promises.retain(|promise| promise.job != job);
+                    self.runs(book, job);
+                    self.again_head(&mut heads, pair);
+                }
+                Attempt::Blocked(block) => {
+                    let stops = self.strategy.passing == Passing::Nobody && block != Block::Never;
+                    if block == Block::Never {
+                        self.next_of_pair(&mut heads, pair, job);
+                    }
+                    self.blocked.insert(pair, block);
+                    if stops && self.stop(&mut heads, pair) {
+                        break;
+                    }
+                }
+                Attempt::Delayed => self.next_of_pair(&mut heads, pair, job),
+            }
+        }
+    }
+
+    fn why(&mut self, book: &Book, job: JobId) -> Vec<Reason> {
+        self.reasons(book, job)
+    }
+
+    fn again(&self) -> Option<Period> {
+        let timer =
+            (self.strategy.puts_out == PutOut::ByClassOfTime && !self.waiting.is_empty()).then_some(QUANTUM);
+        let due = self.held_off.first().map(|(due, _)| (*due - self.asked).max(Period::milliseconds(1)));
+        timer.into_iter().chain(due).min()
+    }
+
+    fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+}
+
+impl Block {
+    /// Whether it still stands.
+    fn holds(&self, book: &Book) -> bool {
+        match self {
+            Self::Room(loosened) | Self::Quota(loosened, _) => *loosened == book.loosened_count(),
+            Self::Never => true,
+        }
+    }
+}
+
+impl Planner {
+    fn runs(&mut self, book: &Book, job: JobId) {
+        if self.running.insert(job) && self.strategy.passing.promises() > 0 {
+            self.dues.extend(book.entry(job).due().map(|due| (due, job)));
+        }
+    }
+
+    fn forget(&mut self, job: JobId) {
+        self.waiting.remove(job);
+        if self.running.remove(&job) && !self.dues.is_empty() {
+            self.dues.retain(|(_, other)| *other != job);
+        }
+        self.broken.remove(&job);
+        self.promises.retain(|promise| promise.job != job);
+    }
+}
+
+/// Pods of a job, one for each member up to a few: what is usual does not depend on how many a job has.
+fn pods(need: &Need) -> impl Iterator<Item = Pod> + use<'_> {
+    need.groups.iter().flat_map(|group| {
+        let count = group.most_count.min(64) as usize;
+        std::iter::repeat_n(group.ask.pod.clone(), count)
+    })
+}
+
+/// The level at which a job has to be together, if any.
+fn required_level(need: &Need) -> Option<Level> {
+    let of_groups = || match need.groups.as_slice() {
+        [group] => group.within,
+        _ => None,
+    };
+    need.within.or_else(of_groups).filter(|within| within.required).map(|within| within.level)
+}
+
+#[cfg(test)]
+mod tests;
