@@ -327,7 +327,7 @@ impl Book {
         } else {
             seats[number as usize] = (member, Seat::Lost);
         }
-        self.residents[member.node.at()].push((job, number));
+        self.enter(job, number);
         if self.fits(job, &member, self.stand(member.node)).is_ok() {
             self.hold(job, number);
         } else {
@@ -371,8 +371,9 @@ fn kept(entry: &super::Entry) -> Vec<u32> {
 }
 
 impl Usage {
-    /// What all members of a job have.
+    /// What all members of a job have or have been promised.
     pub fn of_entry(entry: &super::Entry) -> Self {
-        entry.held().map(|member| Self::of(&entry.ask(member).pod)).fold(Self::default(), Self::plus)
+        let seated = entry.seats.iter().filter(|(_, seat)| *seat != Seat::Lost).map(|(member, _)| member);
+        seated.map(|member| Self::of(&entry.ask(member).pod)).fold(Self::default(), Self::plus)
     }
 }

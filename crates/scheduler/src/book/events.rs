@@ -331,7 +331,7 @@ impl Book {
         let stand = &self.stands[member.node.at()];
         if stand.allows(self.entry(job).ask(&member), self.cluster.shape(member.node), gpus) {
             self.entries[job.at()].seats[number as usize].0.gpus = gpus;
-            self.residents[member.node.at()].push((job, number));
+            self.enter(job, number);
             self.hold(job, number);
         }
     }

@@ -213,7 +213,7 @@ impl Book {
         self.capacity
     }
 
-    /// What a queue has, its children's included.
+    /// What a queue has or has been promised, its children's included.
     pub fn used(&self, queue: QueueId) -> Usage {
         self.used[queue.at()]
     }
@@ -251,9 +251,16 @@ impl Book {
         let ask = &self.entries[job.at()].job.need.groups[usize::from(member.group)].ask;
         let shape = self.cluster.shape(member.node);
         self.stands[member.node.at()].take(ask, shape, member.gpus);
-        let (usage, queue) = (Usage::of(&ask.pod), self.entries[job.at()].job.queue);
-        self.charge(queue, |used| used.plus(usage));
         self.touched.push(member.node);
+    }
+
+    /// Lists a member on its node and puts it on its queue's account, whether it gets its place now or later.
+    fn enter(&mut self, job: JobId, number: u32) {
+        let entry = &self.entries[job.at()];
+        let member = entry.seats[number as usize].0;
+        let (usage, queue) = (Usage::of(&entry.ask(&member).pod), entry.job.queue);
+        self.residents[member.node.at()].push((job, number));
+        self.charge(queue, |used| used.plus(usage));
     }
 
     /// Gives back the place of a member that held one; its seat is lost then.
@@ -267,6 +274,9 @@ impl Book {
         }
         self.residents[member.node.at()].retain(|resident| *resident != (job, number));
         self.touched.push(member.node);
+        let entry = &self.entries[job.at()];
+        let (usage, queue) = (Usage::of(&entry.ask(&member).pod), entry.job.queue);
+        self.charge(queue, |used| used.minus(usage));
         if before == Seat::Claimed {
             self.claim_counts[member.node.at()] -= 1;
             self.loosened_count += 1;
@@ -274,8 +284,6 @@ impl Book {
         }
         let ask = &self.entries[job.at()].job.need.groups[usize::from(member.group)].ask;
         self.stands[member.node.at()].give(ask, self.cluster.shape(member.node), member.gpus);
-        let (usage, queue) = (Usage::of(&ask.pod), self.entries[job.at()].job.queue);
-        self.charge(queue, |used| used.minus(usage));
         self.loosened_count += 1;
     }
 

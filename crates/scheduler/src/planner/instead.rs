@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_base::Moment;
 
+use super::running::Bracket;
 use super::{Planner, required_level};
 use crate::book::{Book, Stage};
 use crate::cluster::Level;
-use crate::job::{JobId, Need};
+use crate::job::{JobId, Need, QueueId};
 use crate::policy::Member;
 use crate::search::Trial;
 use crate::strategies::PutOut;
@@ -31,9 +32,16 @@ impl Planner {
         let is_single = need.most_count() == 1;
         let level = required_level(need).unwrap_or(if is_single { Level::Node } else { Level::Cluster });
         let mut best: Option<(Cost, Vec<JobId>, Vec<Member>)> = None;
-        let plans = self.candidates(book, level, now, |book, victim| self.gives_way(book, job, victim, now));
+        let class = (self.strategy.order.class)(book.entry(job), now);
+        let queue = book.entry(job).job.queue;
+        let victims: Vec<JobId> = self
+            .running
+            .of(|bracket| self.may_give_way(book, (queue, class), bracket))
+            .filter(|victim| self.gives_way(book, job, *victim, now))
+            .collect();
+        let plans = self.candidates(book, level, now, &victims);
         for victims in plans {
-            let Some((evict, then)) = self.plan(book, need, victims) else { continue };
+            let Some((evict, then)) = self.plan(book, Some(job), need, victims) else { continue };
             let lost: u128 = evict.iter().map(|victim| lost(book, *victim, now)).sum();
             let cost = (lost, evict.len());
             if best.as_ref().is_none_or(|(known, _, _)| cost < *known) {
@@ -47,23 +55,17 @@ impl Planner {
     pub(super) fn blockers(&mut self, book: &Book, job: JobId, need: &Need, now: Moment) -> Vec<JobId> {
         let is_single = need.most_count() == 1;
         let level = required_level(need).unwrap_or(if is_single { Level::Node } else { Level::Cluster });
-        let plans = self.candidates(book, level, now, |book, victim| {
-            book.entry(victim).job.priority < book.entry(job).job.priority
-        });
-        let found = plans.into_iter().filter_map(|victims| self.plan(book, need, victims));
+        let is_less = |victim: &JobId| book.entry(*victim).job.priority < book.entry(job).job.priority;
+        let victims: Vec<JobId> = self.running.of(|_| true).filter(is_less).collect();
+        let plans = self.candidates(book, level, now, &victims);
+        let found = plans.into_iter().filter_map(|victims| self.plan(book, None, need, victims));
         found.map(|(evict, _)| evict).min_by_key(Vec::len).unwrap_or_default()
     }
 
     /// Jobs that may be put out, by the domain in which they have members; least valuable first.
-    fn candidates(
-        &self,
-        book: &Book,
-        level: Level,
-        now: Moment,
-        gives_way: impl Fn(&Book, JobId) -> bool,
-    ) -> Vec<Vec<JobId>> {
+    fn candidates(&self, book: &Book, level: Level, now: Moment, victims: &[JobId]) -> Vec<Vec<JobId>> {
         let mut by_domain: BTreeMap<u32, (u64, BTreeSet<JobId>)> = BTreeMap::new();
-        for victim in self.running.iter().filter(|victim| gives_way(book, **victim)) {
+        for victim in victims {
             let entry = book.entry(*victim);
             for member in entry.held() {
                 let domain = book.cluster().domain(member.node, level);
@@ -84,23 +86,69 @@ impl Planner {
         domains.into_iter().map(sorted).collect()
     }
 
-    /// Whether one job gives way to another.
-    pub(super) fn gives_way(&self, book: &Book, job: JobId, victim: JobId, now: Moment) -> bool {
+    /// Whether any job of a bracket may give way to one of another: what can be said without looking at it.
+    fn may_give_way(&self, book: &Book, (queue, class): Bracket, (theirs, other): Bracket) -> bool {
+        match self.strategy.puts_out {
+            PutOut::Nobody => false,
+            PutOut::ByClass => class < other,
+            // Classes have changed since.
+            PutOut::ByClassOfTime => true,
+            PutOut::Reclaim if queue == theirs => class < other,
+            PutOut::Reclaim => {
+                let own = |queue: QueueId| book.queues()[queue.at()].own_milli;
+                book.used(queue).gpu_milli < own(queue) && book.used(theirs).gpu_milli > own(theirs)
+            }
+        }
+    }
+
+    /// Whether one job gives way to another. Where a queue takes back its own, both queues stay on their side of the
+    /// border, so that nothing goes back and forth.
+    fn gives_way(&self, book: &Book, job: JobId, victim: JobId, now: Moment) -> bool {
         let (entry, other) = (book.entry(job), book.entry(victim));
         if !other.job.preemptible || other.stage != Stage::Running {
             return false;
         }
-        let class = |entry| (self.strategy.order.class)(entry, now);
-        let is_lower = class(entry) < class(other);
-        match self.strategy.puts_out {
-            PutOut::Nobody => false,
-            PutOut::ByClass | PutOut::ByClassOfTime => is_lower,
-            PutOut::Reclaim => is_lower && entry.job.queue == other.job.queue || reclaims(book, job, victim),
+        if self.strategy.puts_out == PutOut::Reclaim && entry.job.queue != other.job.queue {
+            let own = book.queues()[entry.job.queue.at()].own_milli;
+            return book.used(entry.job.queue).gpu_milli + entry.job.need.least_gpu_milli() <= own;
         }
+        (self.strategy.order.class)(entry, now) < (self.strategy.order.class)(other, now)
+    }
+
+    /// What a queue keeps once those have left that are leaving already.
+    fn kept_milli(&self, book: &Book, queue: QueueId) -> u64 {
+        let leave = self.leaving.iter().filter(|job| book.entry(**job).job.queue == queue);
+        book.used(queue).gpu_milli - leave.map(|job| held_milli(book, *job)).sum::<u64>()
+    }
+
+    /// Those of the jobs that another queue can lose and still have its own.
+    fn within_own(&self, book: &Book, by: Option<JobId>, victims: Vec<JobId>) -> Vec<JobId> {
+        let Some(by) = by.filter(|_| self.strategy.puts_out == PutOut::Reclaim) else { return victims };
+        let mine = book.entry(by).job.queue;
+        let mut kept: BTreeMap<QueueId, u64> = BTreeMap::new();
+        let mut can_go = |victim: &JobId| {
+            let queue = book.entry(*victim).job.queue;
+            if queue == mine {
+                return true;
+            }
+            let kept = kept.entry(queue).or_insert_with(|| self.kept_milli(book, queue));
+            let held = held_milli(book, *victim);
+            let is_over = *kept >= book.queues()[queue.at()].own_milli + held;
+            *kept -= if is_over { held } else { 0 };
+            is_over
+        };
+        victims.into_iter().filter(|victim| can_go(victim)).collect()
     }
 
     /// Puts jobs out one by one until the need fits, then lets back in whoever need not go.
-    fn plan(&mut self, book: &Book, need: &Need, victims: Vec<JobId>) -> Option<(Vec<JobId>, Vec<Member>)> {
+    fn plan(
+        &mut self,
+        book: &Book,
+        by: Option<JobId>,
+        need: &Need,
+        victims: Vec<JobId>,
+    ) -> Option<(Vec<JobId>, Vec<Member>)> {
+        let victims = self.within_own(book, by, victims);
         let searcher = self.searcher.as_mut()?;
         let mut trial = Trial::new(book);
         let mut out = Vec::new();
@@ -130,15 +178,9 @@ impl Planner {
     }
 }
 
-/// Whether the job's queue takes back what is its own from a queue that has more than its own: both stay on their side of
-/// the border, so that nothing goes back and forth.
-fn reclaims(book: &Book, job: JobId, victim: JobId) -> bool {
-    let (entry, other) = (book.entry(job), book.entry(victim));
-    let own = |queue: crate::job::QueueId| book.queues()[queue.at()].own_milli;
-    let held: u64 = other.held().map(|member| u64::from(other.ask(member).pod.asked_milli())).sum();
-    let (mine, theirs) = (entry.job.queue, other.job.queue);
-    let stays = book.used(mine).gpu_milli + entry.job.need.least_gpu_milli() <= own(mine);
-    mine != theirs && stays && book.used(theirs).gpu_milli >= own(theirs) + held
+fn held_milli(book: &Book, job: JobId) -> u64 {
+    let entry = book.entry(job);
+    entry.held().map(|member| u64::from(entry.ask(member).pod.asked_milli())).sum()
 }
 
 /// GPU time since a job came up: what it repeats at worst.

@@ -4,6 +4,7 @@ mod fair;
 mod instead;
 mod promises;
 mod repair;
+mod running;
 mod waiting;
 mod why;
 
@@ -23,6 +24,7 @@ use crate::policy::{Act, Budget, Change, Policy, Reason};
 use crate::search::{Manner, Promise, Searcher, Trial};
 use crate::strategies::{Passing, PutOut, Strategy};
 
+use running::Running;
 use waiting::{Pair, Waiting};
 
 /// The first wait after a bind failed; it doubles each time.
@@ -58,10 +60,9 @@ pub struct Planner {
     never: Vec<Option<bool>>,
     promises: Vec<Promise>,
     are_promises_stale: bool,
-    running: BTreeSet<JobId>,
-    /// Those that say when they end, and when.
-    dues: BTreeSet<(Moment, JobId)>,
+    running: Running,
     broken: BTreeSet<JobId>,
+    leaving: BTreeSet<JobId>,
     held_off: BTreeSet<(Moment, JobId)>,
     asked: Moment,
     learnt_count: usize,
@@ -81,9 +82,9 @@ impl Planner {
             never: Vec::new(),
             promises: Vec::new(),
             are_promises_stale: false,
-            running: BTreeSet::new(),
-            dues: BTreeSet::new(),
+            running: Running::default(),
             broken: BTreeSet::new(),
+            leaving: BTreeSet::new(),
             held_off: BTreeSet::new(),
             asked: Moment::ZERO,
             learnt_count: 0,
@@ -103,7 +104,11 @@ impl Planner {
                 Stage::Running | Stage::Binding(_) | Stage::Repairing(..) => {
                     planner.runs(book, job);
                 }
-                Stage::Claiming(..) | Stage::Leaving(_) | Stage::Ended(_) => {}
+                Stage::Leaving(_) => {
+                    planner.leaving.insert(job);
+                    planner.runs(book, job);
+                }
+                Stage::Claiming(..) | Stage::Ended(_) => {}
             }
         }
         planner
@@ -185,8 +190,12 @@ impl Planner {
     }
 
     fn decide_on(&mut self, book: &mut Book, now: Moment, act: Act, why: Vec<Reason>) -> Attempt {
+        let evict = if let Act::Transact { evict, .. } = &act { evict.clone() } else { Vec::new() };
         match book.decide(now, act, why) {
-            Ok(_) => Attempt::Started,
+            Ok(_) => {
+                self.leaving.extend(evict);
+                Attempt::Started
+            }
             Err(why) => {
                 self.refused.push(why);
                 Attempt::Blocked(Block::Room(book.loosened_count()))
@@ -368,17 +377,19 @@ impl Block {
 
 impl Planner {
     fn runs(&mut self, book: &Book, job: JobId) {
-        if self.running.insert(job) && self.strategy.passing.promises() > 0 {
-            self.dues.extend(book.entry(job).due().map(|due| (due, job)));
+        let entry = book.entry(job);
+        let class = (self.strategy.order.class)(entry, book.now());
+        self.running.insert((entry.job.queue, class), job);
+        if self.strategy.passing.promises() > 0 {
+            self.running.set_due(job, entry.due());
         }
     }
 
     fn forget(&mut self, job: JobId) {
         self.waiting.remove(job);
-        if self.running.remove(&job) && !self.dues.is_empty() {
-            self.dues.retain(|(_, other)| *other != job);
-        }
+        self.running.remove(job);
         self.broken.remove(&job);
+        self.leaving.remove(&job);
         self.promises.retain(|promise| promise.job != job);
     }
 }

@@ -18,7 +18,10 @@ impl Planner {
     /// Promises a job that does not fit now the earliest time at which it does, as far as the strategy promises.
     pub(super) fn promise(&mut self, book: &Book, job: JobId, need: &Need, now: Moment) {
         let is_known = self.promises.iter().any(|promise| promise.job == job);
-        if self.dues.is_empty() || is_known || self.promises.len() >= self.strategy.passing.promises() {
+        if self.running.dues().next().is_none()
+            || is_known
+            || self.promises.len() >= self.strategy.passing.promises()
+        {
             return;
         }
         if let Some(promise) = self.earliest(book, job, need, now) {
@@ -31,7 +34,7 @@ impl Planner {
         let mut trial = Trial::new(book);
         let searcher = self.searcher.as_mut()?;
         let mut rooms = Rooms::new(searcher, &trial, need);
-        let mut ends = self.dues.iter().copied().peekable();
+        let mut ends = self.running.dues().peekable();
         while let Some((due, first)) = ends.next() {
             let is_late = due <= now;
             let time = if is_late { now + OVERDUE } else { due };
