@@ -28,6 +28,7 @@ pub const CODES: &[Code] = &[
     INFRASTRUCTURE_SLICE,
     TRACE_GRAPH,
     TRACE_DAMAGED,
+    crate::traces::TRACE_MALFORMED,
     NO_DEVICE,
     LINES_UNUSED,
     UNKNOWN_FORMAT,

@@ -100,6 +100,7 @@ mod split;
 mod systemctl;
 mod text;
 mod topograph_model;
+pub mod traces;
 mod transferbench_topology;
 mod vllm_log;
 mod weight_tables;

@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod job;
 pub mod openb;
 pub mod orders;
+pub mod philly;
 pub mod placings;
 pub mod planner;
 pub mod policy;
@@ -22,11 +23,10 @@ pub mod study;
 pub mod world;
 
 pub use fleet::{Fleet, Models, NodeKind, Pod, Typical};
-pub use openb::TRACE_MALFORMED;
 pub use placings::{PLACINGS, Place, Placing, Scorer, Setting};
 pub use planner::Planner;
 pub use room::Room;
 pub use strategies::{STRATEGIES, Strategy};
 
 /// Diagnostic codes of this crate.
-pub const CODES: &[weft_base::Code] = &[TRACE_MALFORMED];
+pub const CODES: &[weft_base::Code] = &[];
