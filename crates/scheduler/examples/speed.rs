@@ -19,6 +19,8 @@ struct Desk {
     held_milli: u64,
     spent: Duration,
     longest: Vec<Duration>,
+    limit: bool,
+    now: Moment,
 }
 
 fn pod(gpu_count: u8, gpu_milli: u16, cpu_milli: u32) -> Pod {
@@ -36,23 +38,27 @@ impl Desk {
             held_milli: 0,
             spent: Duration::ZERO,
             longest: Vec::new(),
+            limit: false,
+            now: Moment::ZERO,
         }
     }
 
     fn event(&mut self, event: Event) {
-        for change in self.book.apply(Moment::ZERO, event) {
+        for change in self.book.apply(self.now, event) {
             self.planner.observe(&self.book, change);
         }
     }
 
     fn submit(&mut self, need: Need) {
+        let limit =
+            self.limit.then(|| Moment::milliseconds(3_600_000 * (1 + self.book.job_count() as u64 * 7 % 50)));
         let job = Job {
             name: String::new(),
             queue: QueueId(0),
             priority: 0,
-            submitted: Moment::milliseconds(self.book.job_count() as u64),
+            submitted: self.now,
             need,
-            limit: None,
+            limit,
             preemptible: true,
         };
         self.event(Event::Submitted(Box::new(job)));
@@ -60,8 +66,9 @@ impl Desk {
 
     /// One change and what follows from it, timed.
     fn step(&mut self) {
+        self.now = self.now + Moment::milliseconds(100);
         let begin = Instant::now();
-        self.planner.decide(&mut self.book, Moment::ZERO, Budget::ALL);
+        self.planner.decide(&mut self.book, self.now, Budget::ALL);
         let took = begin.elapsed();
         self.longest.push(took);
         while let Some(command) = self.book.command() {
@@ -115,8 +122,9 @@ fn run(strategy: &str, what: &str, need_of: impl Fn(usize) -> Need, count: usize
     );
 }
 
-fn large(strategy: &str) {
+fn large(strategy: &str, limit: bool) {
     let mut desk = Desk::new(strategy, 12_500);
+    desk.limit = limit;
     let shapes: Vec<Need> = (0..60_u32)
         .map(|at| {
             let (members, gpus) =
@@ -150,7 +158,7 @@ fn large(strategy: &str) {
     desk.longest.sort_unstable();
     let at = |share: usize| desk.longest[(desk.longest.len() - 1) * share / 1000].as_secs_f64() * 1e6;
     println!(
-        "{strategy:12} 100,000 GPUs, {queued} queued: decide after one change: median {:.1} us  p99 {:.1} us  most {:.1} us",
+        "{strategy:12} limits {limit} 100,000 GPUs, {queued} queued: decide after one change: median {:.1} us  p99 {:.1} us  most {:.1} us",
         at(500),
         at(990),
         at(1000)
@@ -158,6 +166,10 @@ fn large(strategy: &str) {
 }
 
 fn main() {
+    let only = std::env::args().nth(1);
+    if let Some(strategy) = only {
+        return large(&strategy, true);
+    }
     for strategy in ["topology", "weft"] {
         run(
             strategy,
@@ -181,6 +193,7 @@ fn main() {
             },
             500,
         );
-        large(strategy);
+        large(strategy, false);
+        large(strategy, true);
     }
 }

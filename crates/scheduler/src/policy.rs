@@ -48,8 +48,32 @@ pub enum Act {
     Grow(JobId, Vec<Member>),
     /// A running job is put out and waits again.
     Requeue(JobId),
+    /// A waiting job is promised places from a time on; others keep off them.
+    Reserve(Promise),
+    /// All promises fall: they are to be made anew.
+    Unreserve,
     /// Nothing new comes to a node.
     Drain(NodeId),
+}
+
+/// When something is to be free, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Promise {
+    /// The job that it is for.
+    pub job: JobId,
+    /// When.
+    pub at: Moment,
+    /// Until when, if it says how long it takes.
+    pub until: Option<Moment>,
+    /// Where.
+    pub members: Vec<Member>,
+}
+
+impl Promise {
+    /// Whether it is on that node.
+    pub fn is_on(&self, node: NodeId) -> bool {
+        self.members.iter().any(|member| member.node == node)
+    }
 }
 
 /// Why.

@@ -8,7 +8,7 @@ use weft_base::Moment;
 use super::{Book, Seat, Stage, Usage};
 use crate::cluster::{Level, NodeId};
 use crate::job::{JobId, QueueId, Within};
-use crate::policy::{Act, Command, Decision, DecisionId, Member, Reason};
+use crate::policy::{Act, Command, Decision, DecisionId, Member, Promise, Reason};
 use crate::stand::{Health, Stand};
 
 /// Why the book does not take a decision.
@@ -53,6 +53,11 @@ impl Book {
             Act::Shrink(job) => self.shrink(*job)?,
             Act::Grow(job, members) => self.grow(id, *job, members)?,
             Act::Requeue(job) => self.requeue(*job)?,
+            Act::Reserve(promise) => self.reserve(promise.clone())?,
+            Act::Unreserve => {
+                self.promises.list.clear();
+                JobId(u32::MAX)
+            }
             Act::Drain(node) => {
                 self.stands[node.at()].health = Health::Draining;
                 self.touched.push(*node);
@@ -80,6 +85,7 @@ impl Book {
             }
             self.seat(job, number, *member);
         }
+        self.promises.list.retain(|promise| promise.job != job);
         self.bind(id, job);
         Ok(job)
     }
@@ -111,6 +117,7 @@ impl Book {
         for (number, member) in (0..).zip(then) {
             self.seat(job, number, *member);
         }
+        self.promises.list.retain(|promise| promise.job != job);
         self.entries[job.at()].stage = Stage::Claiming(id, evict.to_vec());
         self.settle(job);
         Ok(job)
@@ -200,6 +207,17 @@ impl Book {
             self.residents[node.at()].push((job, number));
         }
         self.commands.push_back(Command::Resize(job));
+        Ok(job)
+    }
+
+    fn reserve(&mut self, promise: Promise) -> Result<JobId, Refused> {
+        let job = promise.job;
+        self.waits(job)?;
+        if self.promises.list.is_empty() {
+            (self.promises.made_at, self.promises.loosened_count) = (self.now, self.loosened_count);
+        }
+        self.promises.list.retain(|known| known.job != job);
+        self.promises.list.push(promise);
         Ok(job)
     }
 

@@ -104,6 +104,7 @@ impl Book {
         if matches!(stage, Stage::Ended(_)) {
             return Vec::new();
         }
+        self.promises.list.retain(|promise| promise.job != job);
         let mut changes = self.leave(job, stage);
         self.entries[job.at()].stage = Stage::Ended(how);
         changes.insert(0, Change::Ended(job));

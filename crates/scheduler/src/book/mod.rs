@@ -11,7 +11,7 @@ use weft_base::Moment;
 
 use crate::cluster::{Cluster, NodeId};
 use crate::job::{Ask, Job, JobId, QueueId};
-use crate::policy::{Command, Decision, DecisionId, End, Member};
+use crate::policy::{Command, Decision, DecisionId, End, Member, Promise};
 use crate::stand::Stand;
 
 pub use audit::Unbalanced;
@@ -109,6 +109,17 @@ impl Entry {
     }
 }
 
+/// What is promised to jobs that wait, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Promises {
+    /// Each.
+    pub list: Vec<Promise>,
+    /// When the first of them was made.
+    pub made_at: Moment,
+    /// `Book::loosened_count` at that time.
+    pub loosened_count: u64,
+}
+
 /// Who has what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Book {
@@ -127,6 +138,7 @@ pub struct Book {
     touched: Vec<NodeId>,
     /// How often room came free somewhere.
     loosened_count: u64,
+    promises: Promises,
     commands: VecDeque<Command>,
     decisions: Vec<Decision>,
     /// Whose each decision is.
@@ -152,6 +164,7 @@ impl Book {
             queues,
             touched: Vec::new(),
             loosened_count: 0,
+            promises: Promises::default(),
             commands: VecDeque::new(),
             decisions: Vec::new(),
             decided_for: Vec::new(),
@@ -226,6 +239,11 @@ impl Book {
     /// How often room came free, so that what did not fit before may fit now.
     pub fn loosened_count(&self) -> u64 {
         self.loosened_count
+    }
+
+    /// What is promised to jobs that wait.
+    pub fn promises(&self) -> &Promises {
+        &self.promises
     }
 
     /// The decisions, if they are kept.

@@ -20,8 +20,8 @@ use crate::cluster::Level;
 use crate::fleet::{Pod, Typical};
 use crate::job::{JobId, Need};
 use crate::placings::Setting;
-use crate::policy::{Act, Budget, Change, Policy, Reason};
-use crate::search::{Manner, Promise, Searcher, Trial};
+use crate::policy::{Act, Budget, Change, Policy, Promise, Reason};
+use crate::search::{Manner, Searcher, Trial};
 use crate::strategies::{Passing, PutOut, Strategy};
 
 use running::Running;
@@ -33,6 +33,8 @@ const BACKOFF_FIRST: Period = Period::milliseconds(1000);
 const BACKOFF_MOST: Period = Period::milliseconds(300_000);
 /// How often classes that depend on time are looked at again.
 const QUANTUM: Period = Period::milliseconds(60_000);
+/// How long promises stand though room came free: a later time than possible delays nobody, it only lets fewer pass.
+const PROMISED: Period = Period::milliseconds(60_000);
 /// Jobs of one kind that are looked at beyond the first, where the first may not start because it would take too long.
 const DEPTH_MOST: usize = 64;
 
@@ -58,7 +60,6 @@ pub struct Planner {
     blocked: IndexMap<Pair, Block, FxBuildHasher>,
     /// By number of the need; nothing for those that were not looked at.
     never: Vec<Option<bool>>,
-    promises: Vec<Promise>,
     are_promises_stale: bool,
     running: Running,
     broken: BTreeSet<JobId>,
@@ -80,7 +81,6 @@ impl Planner {
             waiting: Waiting::default(),
             blocked: IndexMap::default(),
             never: Vec::new(),
-            promises: Vec::new(),
             are_promises_stale: false,
             running: Running::default(),
             broken: BTreeSet::new(),
@@ -132,7 +132,7 @@ impl Planner {
 
     fn wait(&mut self, book: &Book, job: JobId) {
         let key = self.key(book, job);
-        if self.promises.iter().any(|promise| key < self.key(book, promise.job)) {
+        if book.promises().list.iter().any(|promise| key < self.key(book, promise.job)) {
             self.are_promises_stale = true;
         }
         self.waiting.add(book, job, key);
@@ -213,13 +213,13 @@ impl Planner {
     ) -> Result<(Vec<crate::policy::Member>, Vec<Reason>), bool> {
         let until = book.entry(job).job.limit.map(|limit| now + limit);
         let delays = |promise: &Promise| promise.job != job && until.is_none_or(|until| until > promise.at);
-        let ahead: Vec<&Promise> = self.promises.iter().filter(|promise| delays(promise)).collect();
+        let ahead: Vec<&Promise> = book.promises().list.iter().filter(|promise| delays(promise)).collect();
         let Some(searcher) = &mut self.searcher else { return Err(false) };
         let mut trial = Trial::new(book);
         let Some((members, mut why)) = searcher.find(&mut trial, need) else { return Err(false) };
         let meets = |promise: &&&Promise| members.iter().any(|member| promise.is_on(member.node));
         let Some(first) = ahead.iter().find(meets) else {
-            if let Some(promise) = self.promises.iter().find(|promise| promise.job != job) {
+            if let Some(promise) = book.promises().list.iter().find(|promise| promise.job != job) {
                 why.push(Reason::Backfill { ahead: promise.job, at: promise.at });
             }
             return Ok((members, why));
@@ -256,7 +256,7 @@ impl Planner {
         searcher.find(&mut Trial::new(idle), need).is_none()
     }
 
-    fn refresh(&mut self, book: &Book, now: Moment) {
+    fn refresh(&mut self, book: &mut Book, now: Moment) {
         self.learn(book);
         while let Some((due, job)) = self.held_off.first().copied().filter(|(due, _)| *due <= now) {
             self.held_off.remove(&(due, job));
@@ -264,11 +264,10 @@ impl Planner {
                 self.wait(book, job);
             }
         }
-        let overdue = self.promises.iter().any(|promise| promise.at <= now);
-        if self.are_promises_stale || overdue {
-            self.promises.clear();
+        if self.are_promises_stale || are_due(book, now) {
             self.are_promises_stale = false;
             self.blocked.clear();
+            self.unreserve(book, now);
         }
         if self.strategy.puts_out == PutOut::ByClassOfTime && now >= self.asked + QUANTUM {
             self.blocked.clear();
@@ -299,17 +298,10 @@ impl Policy for Planner {
             }
             Change::Broken(job) => {
                 self.broken.insert(job);
-                self.are_promises_stale |= !self.promises.is_empty();
+                self.are_promises_stale |= !book.promises().list.is_empty();
             }
-            Change::Ended(job) => {
-                let due = book.entry(job).job.limit.map(|limit| book.entry(job).since + limit);
-                // Room comes earlier than was counted on.
-                if due.is_none_or(|due| book.now() < due) {
-                    self.are_promises_stale |= !self.promises.is_empty();
-                }
-                self.forget(job);
-            }
-            Change::Health(_) => self.are_promises_stale |= !self.promises.is_empty(),
+            Change::Ended(job) => self.forget(job),
+            Change::Health(_) => self.are_promises_stale |= !book.promises().list.is_empty(),
         }
     }
 
@@ -330,7 +322,6 @@ impl Policy for Planner {
                 Attempt::Started => {
                     decisions += 1;
                     self.waiting.remove(job);
-                    self.promises.retain(|promise| promise.job != job);
                     self.runs(book, job);
                     self.again_head(&mut heads, pair);
                 }
@@ -390,8 +381,14 @@ impl Planner {
         self.running.remove(job);
         self.broken.remove(&job);
         self.leaving.remove(&job);
-        self.promises.retain(|promise| promise.job != job);
     }
+}
+
+/// Whether promises are to be made anew: one is overdue, or room has come free since, and not just now.
+fn are_due(book: &Book, now: Moment) -> bool {
+    let promises = book.promises();
+    let is_old = promises.loosened_count != book.loosened_count() && now >= promises.made_at + PROMISED;
+    promises.list.iter().any(|promise| is_old || promise.at <= now)
 }
 
 /// Pods of a job, one for each member up to a few: what is usual does not depend on how many a job has.

@@ -6,27 +6,38 @@ use weft_base::{Moment, Period};
 
 use super::{Planner, required_level};
 use crate::book::Book;
-use crate::cluster::Level;
-use crate::job::{JobId, Need};
+use crate::cluster::{Level, NodeId};
+use crate::job::{Ask, Group, JobId, Need};
 use crate::policy::Member;
-use crate::search::{Promise, Searcher, Trial};
+use crate::policy::{Act, Promise};
+use crate::search::{Searcher, Trial, any_model};
 
 /// A job that runs longer than it said is taken to end after so much more.
 const OVERDUE: Period = Period::milliseconds(60_000);
 
 impl Planner {
     /// Promises a job that does not fit now the earliest time at which it does, as far as the strategy promises.
-    pub(super) fn promise(&mut self, book: &Book, job: JobId, need: &Need, now: Moment) {
-        let is_known = self.promises.iter().any(|promise| promise.job == job);
+    pub(super) fn promise(&mut self, book: &mut Book, job: JobId, need: &Need, now: Moment) {
+        let is_known = book.promises().list.iter().any(|promise| promise.job == job);
         if self.running.dues().next().is_none()
             || is_known
-            || self.promises.len() >= self.strategy.passing.promises()
+            || book.promises().list.len() >= self.strategy.passing.promises()
         {
             return;
         }
         if let Some(promise) = self.earliest(book, job, need, now) {
-            self.promises.push(promise);
+            self.decide_aside(book, now, Act::Reserve(promise));
         }
+    }
+
+    pub(super) fn unreserve(&mut self, book: &mut Book, now: Moment) {
+        if !book.promises().list.is_empty() {
+            self.decide_aside(book, now, Act::Unreserve);
+        }
+    }
+
+    fn decide_aside(&mut self, book: &mut Book, now: Moment, act: Act) {
+        self.refused.extend(book.decide(now, act, Vec::new()).err());
     }
 
     fn earliest(&mut self, book: &Book, job: JobId, need: &Need, now: Moment) -> Option<Promise> {
@@ -38,17 +49,17 @@ impl Planner {
         while let Some((due, first)) = ends.next() {
             let is_late = due <= now;
             let time = if is_late { now + OVERDUE } else { due };
-            let mut is_wide = rooms.put_out(searcher, &mut trial, first);
+            let mut is_wide = rooms.put_out(&mut trial, first);
             while let Some((_, other)) = ends.next_if(|(other, _)| *other == due || is_late && *other <= now)
             {
-                is_wide |= rooms.put_out(searcher, &mut trial, other);
+                is_wide |= rooms.put_out(&mut trial, other);
             }
             if !is_wide {
                 continue;
             }
             let Some((members, _)) = searcher.find(&mut trial, need) else { continue };
             let until = limit.map(|limit| time + limit);
-            if !self.promises.iter().any(|promise| delays(promise, &members, (time, until))) {
+            if !book.promises().list.iter().any(|promise| delays(promise, &members, (time, until))) {
                 return Some(Promise { job, at: time, until, members });
             }
         }
@@ -65,47 +76,57 @@ fn delays(promise: &Promise, members: &[Member], (at, until): (Moment, Option<Mo
 
 /// Room for the members of a need in each domain in which they have to be, kept up while jobs go: so that a search only
 /// follows where one can succeed.
-struct Rooms<'n> {
-    need: &'n Need,
+struct Rooms {
     level: Level,
-    by_group: Vec<BTreeMap<u32, u64>>,
+    groups: Vec<GroupRooms>,
 }
 
-impl<'n> Rooms<'n> {
-    fn new(searcher: &mut Searcher, trial: &Trial<'_>, need: &'n Need) -> Self {
+struct GroupRooms {
+    ask: Ask,
+    least_count: u64,
+    by_domain: BTreeMap<u32, u64>,
+}
+
+impl Rooms {
+    fn new(searcher: &mut Searcher, trial: &Trial<'_>, need: &Need) -> Self {
         let level = required_level(need).unwrap_or(Level::Cluster);
-        let of = |group| {
-            let rooms = searcher.room(trial, group, level);
-            rooms.into_iter().map(|(room, domain)| (domain, room)).collect()
+        let of = |group: &Group| GroupRooms {
+            ask: any_model(&group.ask),
+            least_count: u64::from(group.least_count),
+            by_domain: searcher
+                .room(trial, group, level)
+                .into_iter()
+                .map(|(room, domain)| (domain, room))
+                .collect(),
         };
-        Self { need, level, by_group: need.groups.iter().map(of).collect() }
+        Self { level, groups: need.groups.iter().map(of).collect() }
     }
 
     /// A job goes; whether one of its domains now has room for each group.
-    fn put_out(&mut self, searcher: &Searcher, trial: &mut Trial<'_>, job: JobId) -> bool {
+    fn put_out(&mut self, trial: &mut Trial<'_>, job: JobId) -> bool {
         let (book, level) = (trial.book(), self.level);
-        let mut nodes: Vec<_> = book.entry(job).held().map(|member| member.node).collect();
+        let mut nodes: Vec<NodeId> = book.entry(job).held().map(|member| member.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let count = |trial: &Trial<'_>| -> Vec<Vec<u64>> {
-            let of = |group| nodes.iter().map(|node| searcher.room_on(trial, group, *node)).collect();
-            self.need.groups.iter().map(of).collect()
+        let count = |trial: &Trial<'_>, ask: &Ask| -> Vec<u64> {
+            nodes.iter().map(|node| Searcher::room_on(trial, ask, *node)).collect()
         };
-        let before = count(trial);
+        let before: Vec<Vec<u64>> = self.groups.iter().map(|group| count(trial, &group.ask)).collect();
         trial.put_out(job);
-        let after = count(trial);
-        for ((rooms, before), after) in self.by_group.iter_mut().zip(&before).zip(&after) {
-            for ((node, before), after) in nodes.iter().zip(before).zip(after) {
-                let room = rooms.entry(book.cluster().domain(*node, level)).or_default();
+        for (group, before) in self.groups.iter_mut().zip(before) {
+            for ((node, before), after) in nodes.iter().zip(before).zip(count(trial, &group.ask)) {
+                let room = group.by_domain.entry(book.cluster().domain(*node, level)).or_default();
                 *room = *room + after - before;
             }
         }
-        let is_wide = |domain: u32| {
-            let mut groups = self.need.groups.iter().zip(&self.by_group);
-            groups.all(|(group, rooms)| {
-                rooms.get(&domain).is_some_and(|room| *room >= u64::from(group.least_count))
-            })
-        };
-        nodes.iter().any(|node| is_wide(book.cluster().domain(*node, level)))
+        let mut domains: Vec<u32> = nodes.iter().map(|node| book.cluster().domain(*node, level)).collect();
+        domains.dedup();
+        domains.iter().any(|domain| self.groups.iter().all(|group| group.is_wide(*domain)))
+    }
+}
+
+impl GroupRooms {
+    fn is_wide(&self, domain: u32) -> bool {
+        self.by_domain.get(&domain).is_some_and(|room| *room >= self.least_count)
     }
 }

@@ -36,7 +36,7 @@ impl Planner {
             lack.blockers = self.blockers(book, job, &need, now);
             reasons.push(Reason::Lacks(lack));
         }
-        let ahead = self.promises.iter().find(|promise| promise.job != job);
+        let ahead = book.promises().list.iter().find(|promise| promise.job != job);
         if let Some(promise) = ahead.filter(|_| reasons.is_empty()) {
             reasons.push(Reason::Delays { ahead: promise.job, at: promise.at });
         }

@@ -6,12 +6,10 @@ mod fill;
 mod index;
 mod trial;
 
-use weft_base::Moment;
-
 use crate::book::{Book, Seat};
-use crate::cluster::{LEVELS, Level, NodeId, Taints};
+use crate::cluster::{LEVELS, Level, NodeId};
 use crate::fleet::{Models, Pod};
-use crate::job::{Ask, Group, JobId, Need, Within};
+use crate::job::{Ask, Group, Need, Within};
 use crate::placings::Scorer;
 use crate::policy::{Lack, Member, Reason};
 
@@ -184,9 +182,9 @@ impl Searcher {
         self.rooms(trial, &any_model(&group.ask), level, EVERYWHERE)
     }
 
-    /// Room for members of a group on a node, with any of their models.
-    pub fn room_on(&self, trial: &Trial<'_>, group: &Group, node: NodeId) -> u64 {
-        u64::from(trial.count(node, &any_model(&group.ask)).min(index::COUNT_MOST))
+    /// Room for members on a node.
+    pub fn room_on(trial: &Trial<'_>, ask: &Ask, node: NodeId) -> u64 {
+        u64::from(trial.count(node, ask).min(index::COUNT_MOST))
     }
 
     /// A place for a lost member, in the domains of those that are left where it has to be with them.
@@ -285,7 +283,7 @@ fn of_tier(ask: &Ask, tier: usize) -> Ask {
 }
 
 /// The ask with models of all ranks.
-fn any_model(ask: &Ask) -> Ask {
+pub fn any_model(ask: &Ask) -> Ask {
     let all = if ask.pod.gpu_count == 0 {
         Models::ANY
     } else {
@@ -317,26 +315,3 @@ pub fn words(ask: &Ask) -> String {
         (None, count) => format!("{count} GPUs"),
     }
 }
-
-/// When something is to be free, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Promise {
-    /// The job that it is for.
-    pub job: JobId,
-    /// When.
-    pub at: Moment,
-    /// Until when, if it says how long it takes.
-    pub until: Option<Moment>,
-    /// Where.
-    pub members: Vec<Member>,
-}
-
-impl Promise {
-    /// Whether it is on that node.
-    pub fn is_on(&self, node: NodeId) -> bool {
-        self.members.iter().any(|member| member.node == node)
-    }
-}
-
-/// No taint is borne.
-pub const NO_TAINTS: Taints = Taints(0);
