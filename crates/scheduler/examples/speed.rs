@@ -1,6 +1,6 @@
 //! How many decisions a second: `cargo run --release -p weft-scheduler --example speed`.
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a benchmark")]
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -149,9 +149,9 @@ fn large(strategy: &str, limit: bool) {
     let queued = desk.book.job_count() - desk.running.len();
     for at in 0..5000 {
         if at % 2 == 0 {
-            desk.end_oldest()
+            desk.end_oldest();
         } else {
-            desk.submit(shapes[at * 11 % 60].clone())
+            desk.submit(shapes[at * 11 % 60].clone());
         }
         desk.step();
     }

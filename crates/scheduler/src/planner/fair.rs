@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use weft_base::Period;
+
 use super::waiting::{Key, Pair};
 use super::{DEPTH_MOST, Planner};
 use crate::book::Book;
@@ -60,12 +62,25 @@ impl Planner {
     }
 
     /// Another job of the kind may do what this one may not: it is shorter.
-    pub(super) fn next_of_pair(&self, heads: &mut Heads, pair: Pair, job: JobId) {
+    pub(super) fn next_of_pair(
+        &self,
+        book: &Book,
+        heads: &mut Heads,
+        (pair, job): (Pair, JobId),
+        shorter_than: Option<Period>,
+    ) {
         let depth = heads.depths.entry(pair).or_default();
-        *depth += 1;
-        let Some((_, key)) = self.waiting.place(job).filter(|_| *depth <= DEPTH_MOST) else { return };
-        if let Some(next) = self.waiting.behind(pair, key).next() {
-            heads.by_queue.entry(self.line_of(pair)).or_default().push(Reverse((next, pair)));
+        let Some((_, key)) = self.waiting.place(job) else { return };
+        for next in self.waiting.behind(pair, key) {
+            *depth += 1;
+            if *depth > DEPTH_MOST {
+                return;
+            }
+            let is_short = |most: Period| book.entry(next.3).job.limit.is_some_and(|limit| limit <= most);
+            if shorter_than.is_none_or(is_short) {
+                heads.by_queue.entry(self.line_of(pair)).or_default().push(Reverse((next, pair)));
+                return;
+            }
         }
     }
 

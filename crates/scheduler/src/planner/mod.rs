@@ -20,7 +20,7 @@ use crate::cluster::Level;
 use crate::fleet::{Pod, Typical};
 use crate::job::{JobId, Need};
 use crate::placings::Setting;
-use crate::policy::{Act, Budget, Change, Policy, Promise, Reason};
+use crate::policy::{Act, Budget, Change, Member, Policy, Promise, Reason};
 use crate::search::{Manner, Searcher, Trial};
 use crate::strategies::{Passing, PutOut, Strategy};
 
@@ -174,9 +174,9 @@ impl Planner {
         }
         match self.place(book, job, &need, now) {
             Ok((members, why)) => self.decide_on(book, now, Act::Start(job, members), why),
-            Err(true) => Attempt::Delayed,
-            Err(false) if self.is_never_known(book, pair.1) => Attempt::Blocked(Block::Never),
-            Err(false) => {
+            Err(Hindrance::Promise(at)) => Attempt::Delayed(at),
+            Err(Hindrance::Room) if self.is_never_known(book, pair.1) => Attempt::Blocked(Block::Never),
+            Err(Hindrance::Room) => {
                 if self.strategy.puts_out != PutOut::Nobody
                     && let Some((evict, then)) = self.instead(book, job, &need, now)
                 {
@@ -203,20 +203,20 @@ impl Planner {
         }
     }
 
-    /// Places for a job that does not delay those to whom something is promised; whether only those stand in its way.
+    /// Places for a job that does not delay those to whom something is promised.
     fn place(
         &mut self,
         book: &Book,
         job: JobId,
         need: &Need,
         now: Moment,
-    ) -> Result<(Vec<crate::policy::Member>, Vec<Reason>), bool> {
+    ) -> Result<(Vec<Member>, Vec<Reason>), Hindrance> {
         let until = book.entry(job).job.limit.map(|limit| now + limit);
         let delays = |promise: &Promise| promise.job != job && until.is_none_or(|until| until > promise.at);
         let ahead: Vec<&Promise> = book.promises().list.iter().filter(|promise| delays(promise)).collect();
-        let Some(searcher) = &mut self.searcher else { return Err(false) };
+        let Some(searcher) = &mut self.searcher else { return Err(Hindrance::Room) };
         let mut trial = Trial::new(book);
-        let Some((members, mut why)) = searcher.find(&mut trial, need) else { return Err(false) };
+        let Some((members, mut why)) = searcher.find(&mut trial, need) else { return Err(Hindrance::Room) };
         let meets = |promise: &&&Promise| members.iter().any(|member| promise.is_on(member.node));
         let Some(first) = ahead.iter().find(meets) else {
             if let Some(promise) = book.promises().list.iter().find(|promise| promise.job != job) {
@@ -226,7 +226,7 @@ impl Planner {
         };
         let mut trial = Trial::new(book);
         ahead.iter().flat_map(|promise| &promise.members).for_each(|member| trial.close(member.node));
-        let (members, mut why) = searcher.find(&mut trial, need).ok_or(true)?;
+        let (members, mut why) = searcher.find(&mut trial, need).ok_or(Hindrance::Promise(first.at))?;
         why.push(Reason::Backfill { ahead: first.job, at: first.at });
         Ok((members, why))
     }
@@ -280,8 +280,15 @@ impl Planner {
 enum Attempt {
     Started,
     Blocked(Block),
-    /// It would delay others.
-    Delayed,
+    /// It would delay others, unless it ended by then.
+    Delayed(Moment),
+}
+
+/// What stands in the way of a job.
+enum Hindrance {
+    Room,
+    /// The first promise that it would delay is for that time.
+    Promise(Moment),
 }
 
 impl Policy for Planner {
@@ -328,14 +335,14 @@ impl Policy for Planner {
                 Attempt::Blocked(block) => {
                     let stops = self.strategy.passing == Passing::Nobody && block != Block::Never;
                     if block == Block::Never {
-                        self.next_of_pair(&mut heads, pair, job);
+                        self.next_of_pair(book, &mut heads, (pair, job), None);
                     }
                     self.blocked.insert(pair, block);
                     if stops && self.stop(&mut heads, pair) {
                         break;
                     }
                 }
-                Attempt::Delayed => self.next_of_pair(&mut heads, pair, job),
+                Attempt::Delayed(at) => self.next_of_pair(book, &mut heads, (pair, job), Some(at - now)),
             }
         }
     }

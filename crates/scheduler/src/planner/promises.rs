@@ -84,6 +84,7 @@ struct Rooms {
 struct GroupRooms {
     ask: Ask,
     least_count: u64,
+    by_node: Vec<u64>,
     by_domain: BTreeMap<u32, u64>,
 }
 
@@ -93,6 +94,7 @@ impl Rooms {
         let of = |group: &Group| GroupRooms {
             ask: any_model(&group.ask),
             least_count: u64::from(group.least_count),
+            by_node: searcher.room(trial, group, Level::Node).into_iter().map(|(room, _)| room).collect(),
             by_domain: searcher
                 .room(trial, group, level)
                 .into_iter()
@@ -108,13 +110,11 @@ impl Rooms {
         let mut nodes: Vec<NodeId> = book.entry(job).held().map(|member| member.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let count = |trial: &Trial<'_>, ask: &Ask| -> Vec<u64> {
-            nodes.iter().map(|node| Searcher::room_on(trial, ask, *node)).collect()
-        };
-        let before: Vec<Vec<u64>> = self.groups.iter().map(|group| count(trial, &group.ask)).collect();
         trial.put_out(job);
-        for (group, before) in self.groups.iter_mut().zip(before) {
-            for ((node, before), after) in nodes.iter().zip(before).zip(count(trial, &group.ask)) {
+        for group in &mut self.groups {
+            for node in &nodes {
+                let after = Searcher::room_on(trial, &group.ask, *node);
+                let before = std::mem::replace(&mut group.by_node[node.at()], after);
                 let room = group.by_domain.entry(book.cluster().domain(*node, level)).or_default();
                 *room = *room + after - before;
             }
