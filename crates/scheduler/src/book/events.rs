@@ -25,6 +25,7 @@ impl Book {
                     attained: 0,
                     failed_count: 0,
                     failed_at: Moment::ZERO,
+                    refused_on: Vec::new(),
                     evicted_count: 0,
                 });
                 vec![Change::Submitted(id)]
@@ -56,6 +57,11 @@ impl Book {
             Outcome::Done(actual) => {
                 let actual: Vec<(u32, Gpus)> = numbers.into_iter().zip(actual).collect();
                 self.confirm(job, &actual);
+                let unfit: Vec<u32> =
+                    actual.iter().filter(|at| self.is_unfit(job, **at)).map(|at| at.0).collect();
+                if !unfit.is_empty() {
+                    self.refused(job, &unfit);
+                }
                 self.goes_on(job)
             }
             Outcome::Conflict | Outcome::Expired => self.failed(job, &numbers),
@@ -75,12 +81,31 @@ impl Book {
         }
         entry.stage = Stage::Running;
         entry.failed_count = 0;
+        entry.refused_on.clear();
         vec![Change::Started(job)]
     }
 
+    /// Whether a member came up with GPUs that are well but cannot be its: too few, or another's.
+    fn is_unfit(&self, job: JobId, (number, gpus): (u32, Gpus)) -> bool {
+        let (member, seat) = self.entry(job).seats[number as usize];
+        let stand = &self.stands[member.node.at()];
+        let is_well = stand.health != Health::Down && stand.sick_row & gpus.mask_row == 0;
+        seat == Seat::Lost && is_well
+    }
+
+    /// Remembers that members did not come up where they were to.
+    fn refused(&mut self, job: JobId, numbers: &[u32]) {
+        let now = self.now;
+        let entry = &mut self.entries[job.at()];
+        entry.failed_count += 1;
+        entry.failed_at = now;
+        entry.refused_on.extend(numbers.iter().map(|number| entry.seats[*number as usize].0.node));
+        entry.refused_on.sort_unstable();
+        entry.refused_on.dedup();
+    }
+
     fn failed(&mut self, job: JobId, numbers: &[u32]) -> Vec<Change> {
-        self.entries[job.at()].failed_count += 1;
-        self.entries[job.at()].failed_at = self.now;
+        self.refused(job, numbers);
         if matches!(self.entries[job.at()].stage, Stage::Binding(_)) {
             return self.wait_again(job);
         }

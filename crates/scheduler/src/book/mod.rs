@@ -67,6 +67,8 @@ pub struct Entry {
     pub failed_count: u32,
     /// When one last failed.
     pub failed_at: Moment,
+    /// Nodes of members that were refused since it last ran.
+    pub refused_on: Vec<NodeId>,
     /// How often it was put out.
     pub evicted_count: u32,
 }

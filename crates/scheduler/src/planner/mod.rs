@@ -16,8 +16,8 @@ use rustc_hash::FxBuildHasher;
 use weft_base::{Moment, Period};
 
 use crate::book::{Book, Refused, Stage};
-use crate::cluster::Level;
-use crate::fleet::{Pod, Typical};
+use crate::cluster::{Level, Shape};
+use crate::fleet::{Models, Pod, Typical, WHOLE_MILLI};
 use crate::job::{JobId, Need};
 use crate::placings::Setting;
 use crate::policy::{Act, Budget, Change, Member, Policy, Promise, Reason};
@@ -154,7 +154,10 @@ impl Planner {
             return;
         }
         self.learnt_count = learnt;
-        let pods: Vec<Pod> = book.jobs().take(learnt).flat_map(|(_, entry)| pods(&entry.job.need)).collect();
+        // Before much is known, a pod that needs a whole node is as usual as any.
+        let whole = book.cluster().shapes.iter().filter_map(whole_node);
+        let known = book.jobs().take(learnt).flat_map(|(_, entry)| pods(&entry.job.need));
+        let pods: Vec<Pod> = known.chain(whole).collect();
         let fleet = Arc::new(book.cluster().fleet());
         let setting = Setting { fleet, typical: Arc::new(Typical::of(&pods)) };
         let manner = Manner { is_compact: self.strategy.is_compact };
@@ -215,8 +218,12 @@ impl Planner {
         let delays = |promise: &Promise| promise.job != job && until.is_none_or(|until| until > promise.at);
         let ahead: Vec<&Promise> = book.promises().list.iter().filter(|promise| delays(promise)).collect();
         let Some(searcher) = &mut self.searcher else { return Err(Hindrance::Room) };
-        let mut trial = Trial::new(book);
-        let Some((members, mut why)) = searcher.find(&mut trial, need) else { return Err(Hindrance::Room) };
+        // Not again where it was refused, unless there is no other place.
+        let refused = &book.entry(job).refused_on;
+        let elsewhere = searcher.find(&mut Trial::without(book, refused), need);
+        let is_all = elsewhere.is_some() || refused.is_empty();
+        let found = if is_all { elsewhere } else { searcher.find(&mut Trial::new(book), need) };
+        let Some((members, mut why)) = found else { return Err(Hindrance::Room) };
         let meets = |promise: &&&Promise| members.iter().any(|member| promise.is_on(member.node));
         let Some(first) = ahead.iter().find(meets) else {
             if let Some(promise) = book.promises().list.iter().find(|promise| promise.job != job) {
@@ -404,6 +411,13 @@ fn pods(need: &Need) -> impl Iterator<Item = Pod> + use<'_> {
         let count = group.most_count.min(64) as usize;
         std::iter::repeat_n(group.ask.pod.clone(), count)
     })
+}
+
+/// A pod that asks for all GPUs of a node of that shape, and nothing else.
+fn whole_node(shape: &Shape) -> Option<Pod> {
+    let gpu_count = shape.kind.gpu_count;
+    let pod = Pod { cpu_milli: 0, memory_mib: 0, gpu_count, gpu_milli: WHOLE_MILLI, models: Models::ANY };
+    (gpu_count > 0).then_some(pod)
 }
 
 /// The level at which a job has to be together, if any.

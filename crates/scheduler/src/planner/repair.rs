@@ -34,7 +34,8 @@ impl Planner {
     fn replacements(&mut self, book: &Book, job: JobId) -> Option<Vec<(u32, Member)>> {
         let searcher = self.searcher.as_mut()?;
         let entry = book.entry(job);
-        let mut trial = Trial::new(book);
+        // Where one was refused it would only be refused again, while all others wait for it.
+        let mut trial = Trial::without(book, &entry.refused_on);
         let mut seats = entry.seats.clone();
         let mut found = Vec::new();
         for number in 0..seats.len() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::index::COUNT_MOST;
 use super::{EVERYWHERE, Scope, Searcher, Trial};
-use crate::cluster::{Level, NodeId};
+use crate::cluster::{LEVELS, Level, NodeId};
 use crate::job::{Ask, Group, Need, Within};
 use crate::policy::Member;
 
@@ -82,29 +82,51 @@ impl Searcher {
         scope: Scope,
     ) -> Option<Vec<Member>> {
         let mut order: Vec<usize> = (0..need.groups.len()).collect();
-        // What is hardest to place goes first.
-        order.sort_by_key(|at| {
-            let group = &need.groups[*at];
+        if let [_] = need.groups.as_slice() {
+            return self.fill_in_order(trial, need, asks, scope, &order);
+        }
+        // What is hardest to place goes first: sets, what has to be together, what is large, what fits in few places.
+        order.sort_by_cached_key(|at| {
+            let (group, pod) = (&need.groups[*at], &asks[*at].pod);
             let sets = group.sets.map_or(0, |(size, _)| size);
-            (Reverse(sets), Reverse(group.ask.pod.asked_milli()), Reverse(group.ask.pod.cpu_milli), *at)
+            let is_tied = group.within.is_some_and(|within| within.level < scope.level);
+            let size = (Reverse(pod.asked_milli()), Reverse(pod.cpu_milli));
+            (Reverse(sets), Reverse(is_tied), size, self.total(trial, &asks[*at]), *at)
         });
+        let found = self.fill_in_order(trial, need, asks, scope, &order);
+        if found.is_some() {
+            return found;
+        }
+        // A large member may have taken the node where it costs many of the others their places
+        // (kubernetes-sigs/kueue#7446): then the many go first.
+        let before = order.clone();
+        order.sort_by_key(|at| Reverse(need.groups[*at].most_count));
+        if order == before { None } else { self.fill_in_order(trial, need, asks, scope, &order) }
+    }
+
+    fn fill_in_order(
+        &mut self,
+        trial: &mut Trial<'_>,
+        need: &Need,
+        asks: &[Ask],
+        scope: Scope,
+        order: &[usize],
+    ) -> Option<Vec<Member>> {
         let mut placed: BTreeMap<usize, Vec<Member>> = BTreeMap::new();
         for at in order {
-            let Some(members) = self.fill_group(trial, (at, &need.groups[at]), &asks[at], scope) else {
-                for (at, members) in &placed {
-                    for member in members {
-                        trial.give(&asks[*at], member);
-                    }
-                }
-                return None;
-            };
-            placed.insert(at, members);
+            let found = self.fill_group(trial, (*at, &need.groups[*at]), &asks[*at], scope);
+            let is_done = found.is_some();
+            placed.extend(found.map(|members| (*at, members)));
+            if !is_done {
+                break;
+            }
         }
-        let members: Vec<Member> = placed.values().flatten().copied().collect();
-        for member in &members {
-            trial.give(&asks[usize::from(member.group)], member);
+        for (at, members) in &placed {
+            for member in members {
+                trial.give(&asks[*at], member);
+            }
         }
-        Some(members)
+        (placed.len() == order.len()).then(|| placed.into_values().flatten().collect())
     }
 
     fn fill_group(
@@ -115,17 +137,23 @@ impl Searcher {
         scope: Scope,
     ) -> Option<Vec<Member>> {
         let number = u16::try_from(number).unwrap_or(u16::MAX);
-        let finer = group.within.filter(|within| within.required && within.level < scope.level);
-        let scopes = match finer {
-            None => vec![scope],
-            Some(Within { level, .. }) => {
-                let mut rooms = self.rooms(trial, ask, level, scope);
-                rooms.retain(|(room, _)| *room >= u64::from(group.least_count));
-                rooms.sort_unstable();
-                rooms.into_iter().map(|(_, domain)| Scope { level, domain }).collect()
-            }
+        let Some(Within { level, required }) = group.within.filter(|within| within.level < scope.level)
+        else {
+            return self.fill_count(trial, number, group, ask, scope);
         };
-        scopes.into_iter().find_map(|scope| self.fill_count(trial, number, group, ask, scope))
+        // Where it only would like to be together, the next coarser level does too.
+        let coarsest = if required { level } else { scope.level };
+        for level in LEVELS.into_iter().filter(|other| (level..=coarsest).contains(other)) {
+            let mut rooms = self.rooms(trial, ask, level, scope);
+            rooms.retain(|(room, _)| *room >= u64::from(group.least_count));
+            rooms.sort_unstable();
+            let mut scopes = rooms.into_iter().map(|(_, domain)| Scope { level, domain });
+            let found = scopes.find_map(|scope| self.fill_count(trial, number, group, ask, scope));
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     /// As many members as are wanted, or as many as there is room for if those are enough.

@@ -54,30 +54,36 @@ impl Searcher {
 
     /// Places for all members, and why there; nothing if there are none. `without` are nodes that are kept for others.
     pub fn find(&mut self, trial: &mut Trial<'_>, need: &Need) -> Option<(Vec<Member>, Vec<Reason>)> {
+        let asks = |of: &dyn Fn(&Ask) -> Ask| -> Vec<Ask> {
+            need.groups.iter().map(|group| of(&group.ask)).collect()
+        };
         let tiers = need.groups.iter().map(|group| tiers(&group.ask)).max().unwrap_or(1);
-        (0..tiers).find_map(|tier| self.find_tier(trial, need, tier))
+        let found = (0..tiers).find_map(|tier| self.find_asks(trial, need, &asks(&|ask| of_tier(ask, tier))));
+        if found.is_some() || tiers == 1 {
+            return found;
+        }
+        // All on models of one rank would be better than some on each, which is better than nothing.
+        self.find_asks(trial, need, &asks(&any_model))
     }
 
-    /// The same with models of that rank.
-    fn find_tier(
+    fn find_asks(
         &mut self,
         trial: &mut Trial<'_>,
         need: &Need,
-        tier: usize,
+        asks: &[Ask],
     ) -> Option<(Vec<Member>, Vec<Reason>)> {
-        let asks: Vec<Ask> = need.groups.iter().map(|group| of_tier(&group.ask, tier)).collect();
         // Nothing further is looked at where there are not even enough places in all.
-        for (group, ask) in need.groups.iter().zip(&asks) {
+        for (group, ask) in need.groups.iter().zip(asks) {
             if self.total(trial, ask) < u64::from(group.least_count) {
                 return None;
             }
         }
         let within = need.within.or_else(|| single_within(need));
         match within {
-            Some(Within { level, required: true }) => self.in_one(trial, need, &asks, level),
-            Some(Within { level, required: false }) => self.near(trial, need, &asks, level),
-            None if self.manner.is_compact && !is_single(need) => self.near(trial, need, &asks, Level::Node),
-            None => self.fill_all(trial, need, &asks, EVERYWHERE).map(|members| (members, Vec::new())),
+            Some(Within { level, required: true }) => self.in_one(trial, need, asks, level),
+            Some(Within { level, required: false }) => self.near(trial, need, asks, level),
+            None if self.manner.is_compact && !is_single(need) => self.near(trial, need, asks, Level::Node),
+            None => self.fill_all(trial, need, asks, EVERYWHERE).map(|members| (members, Vec::new())),
         }
     }
 

@@ -21,6 +21,15 @@ impl<'b> Trial<'b> {
         Self { book, over: IndexMap::default() }
     }
 
+    /// The same with nodes to which nothing may come.
+    pub fn without(book: &'b Book, nodes: &[NodeId]) -> Self {
+        let mut trial = Self::new(book);
+        for node in nodes {
+            trial.close(*node);
+        }
+        trial
+    }
+
     /// The book.
     pub fn book(&self) -> &'b Book {
         self.book
