@@ -209,6 +209,8 @@ pub enum Event {
     Ended(JobId, End),
     /// A job was put out.
     Evicted(JobId),
+    /// Members of a job died, by number, on nodes that are well.
+    Crashed(JobId, Vec<u32>),
     /// A node is well, drains, or is down.
     Node(NodeId, Health),
     /// A GPU of a node is well, or not.

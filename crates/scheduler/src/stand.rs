@@ -154,7 +154,8 @@ impl Stand {
             Some(_) => self.places(gpu, ask, shape).any(|place| place == gpus.slots_row),
             None => gpus.slots_row == 0 && self.usable_milli(gpu) >= pod.gpu_milli,
         };
-        count && gpus.each().all(each)
+        let no_slots = ask.slice.is_some() || gpus.slots_row == 0;
+        count && no_slots && gpus.each().all(each)
     }
 
     /// Takes what the member asks for. It must be allowed.

@@ -40,6 +40,8 @@ const WORDS: &[&str] = &[
     "inches",
     "metres",
     "percent",
+    // Parts per million.
+    "ppm",
     "years",
     // counts and positions
     "count",

@@ -21,6 +21,9 @@ pub enum Unbalanced {
     /// A queue's account.
     #[error("queue {0} has another account than its jobs")]
     Queue(usize),
+    /// A queue that has more than it may, those aside that leave.
+    #[error("queue {0} has more than its limit")]
+    Limit(usize),
     /// A job that runs without members that it needs, or that has places though it waits.
     #[error("job {} is neither whole nor absent", .0.0)]
     Gang(JobId),
@@ -82,16 +85,27 @@ impl Book {
 
     fn audit_queues(&self) -> Result<(), Unbalanced> {
         let mut used: BTreeMap<usize, Usage> = BTreeMap::new();
+        let mut leaving: BTreeMap<usize, u64> = BTreeMap::new();
         for (_, entry) in self.jobs() {
             let usage = Usage::of_entry(entry);
             for queue in self.line(entry.job.queue) {
+                if matches!(entry.stage, Stage::Leaving(_)) {
+                    *leaving.entry(queue.at()).or_default() += usage.gpu_milli;
+                }
                 let account = used.entry(queue.at()).or_default();
                 *account = account.plus(usage);
             }
         }
         let wrong = (0..self.queues.len())
             .find(|queue| self.used[*queue] != used.get(queue).copied().unwrap_or_default());
-        wrong.map_or(Ok(()), |queue| Err(Unbalanced::Queue(queue)))
+        if let Some(queue) = wrong {
+            return Err(Unbalanced::Queue(queue));
+        }
+        let is_over = |queue: &usize| {
+            let has = self.used[*queue].gpu_milli - leaving.get(queue).copied().unwrap_or_default();
+            self.queues[*queue].limit_milli.is_some_and(|limit| has > limit)
+        };
+        (0..self.queues.len()).find(is_over).map_or(Ok(()), |queue| Err(Unbalanced::Limit(queue)))
     }
 
     fn audit_job(&self, job: JobId) -> Result<(), Unbalanced> {

@@ -9,7 +9,7 @@ use super::{Book, Seat, Stage, Usage};
 use crate::cluster::{Level, NodeId};
 use crate::job::{JobId, QueueId, Within};
 use crate::policy::{Act, Command, Decision, DecisionId, Member, Promise, Reason};
-use crate::stand::{Health, Stand};
+use crate::stand::{Health, Stand, numa_last, numa_mask};
 
 /// Why the book does not take a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -32,6 +32,9 @@ pub enum Refused {
     /// The queue has no quota left.
     #[error("queue {} of job {} has no quota left", .1.0, .0.0)]
     Quota(JobId, QueueId),
+    /// There is no such node.
+    #[error("there is no node {}", .0.0)]
+    Nowhere(NodeId),
     /// That job may not be put out.
     #[error("job {} may not be put out", .0.0)]
     Stays(JobId),
@@ -59,8 +62,7 @@ impl Book {
                 JobId(u32::MAX)
             }
             Act::Drain(node) => {
-                self.stands[node.at()].health = Health::Draining;
-                self.touched.push(*node);
+                self.drain(*node)?;
                 JobId(u32::MAX)
             }
         };
@@ -69,6 +71,15 @@ impl Book {
             self.decisions.push(Decision { id, at: now, act, why });
         }
         Ok(id)
+    }
+
+    fn drain(&mut self, node: NodeId) -> Result<(), Refused> {
+        let stand = self.stands.get_mut(node.at()).ok_or(Refused::Nowhere(node))?;
+        if stand.health == Health::Up {
+            stand.health = Health::Draining;
+            self.touched.push(node);
+        }
+        Ok(())
     }
 
     fn start(&mut self, id: DecisionId, job: JobId, members: &[Member]) -> Result<JobId, Refused> {
@@ -99,9 +110,10 @@ impl Book {
     ) -> Result<JobId, Refused> {
         self.waits(job)?;
         self.complete(job, then)?;
-        for victim in evict {
-            let entry = self.entry(*victim);
+        for (at, victim) in evict.iter().enumerate() {
+            let Some(entry) = self.entries.get(victim.at()) else { return Err(Refused::Stays(*victim)) };
             if *victim == job
+                || evict[..at].contains(victim)
                 || !entry.job.preemptible
                 || !matches!(entry.stage, Stage::Running | Stage::Broken)
             {
@@ -124,14 +136,16 @@ impl Book {
     }
 
     fn replace(&mut self, id: DecisionId, job: JobId, with: &[(u32, Member)]) -> Result<JobId, Refused> {
-        let entry = self.entry(job);
+        let entry = self.entries.get(job.at()).ok_or(Refused::Stage(job))?;
         let lost =
             |number: u32| entry.seats.get(number as usize).is_some_and(|(_, seat)| *seat == Seat::Lost);
         let lost_count = entry.seats.iter().filter(|(_, seat)| *seat == Seat::Lost).count();
-        let same = |(number, member): &(u32, Member)| {
-            lost(*number) && entry.seats[*number as usize].0.group == member.group
+        let same = |(at, (number, member)): (usize, &(u32, Member))| {
+            let is_first = with[..at].iter().all(|(earlier, _)| earlier != number);
+            is_first && lost(*number) && entry.seats[*number as usize].0.group == member.group
         };
-        if entry.stage != Stage::Broken || with.len() != lost_count || !with.iter().all(same) {
+        let replaces_all = with.len() == lost_count && with.iter().enumerate().all(same);
+        if entry.stage != Stage::Broken || !replaces_all {
             return Err(Refused::Stage(job));
         }
         let before = entry.seats.clone();
@@ -139,12 +153,17 @@ impl Book {
         for (number, member) in with {
             all[*number as usize] = *member;
         }
-        self.together(job, &all)?;
-        self.add(id, job, with)
+        self.complete(job, &all)?;
+        let members: Vec<Member> = with.iter().map(|(_, member)| *member).collect();
+        self.within_quota(job, &members, &[])?;
+        self.add(id, job, with)?;
+        self.entries[job.at()].grows = false;
+        Ok(job)
     }
 
     fn grow(&mut self, id: DecisionId, job: JobId, members: &[Member]) -> Result<JobId, Refused> {
-        if self.entry(job).stage != Stage::Running {
+        let is_running = self.entries.get(job.at()).is_some_and(|entry| entry.stage == Stage::Running);
+        if !is_running || members.is_empty() {
             return Err(Refused::Stage(job));
         }
         let mut all: Vec<Member> = self.entry(job).seats.iter().map(|(member, _)| *member).collect();
@@ -153,11 +172,13 @@ impl Book {
         self.complete(job, &all)?;
         self.within_quota(job, members, &[])?;
         let with: Vec<(u32, Member)> = (first..).zip(members.iter().copied()).collect();
-        self.add(id, job, &with)
+        self.add(id, job, &with)?;
+        self.entries[job.at()].grows = true;
+        Ok(job)
     }
 
     /// Seats further members of a job that runs, or none of them.
-    fn add(&mut self, id: DecisionId, job: JobId, with: &[(u32, Member)]) -> Result<JobId, Refused> {
+    fn add(&mut self, id: DecisionId, job: JobId, with: &[(u32, Member)]) -> Result<(), Refused> {
         let (before, loosened) = (self.entry(job).seats.clone(), self.loosened_count);
         for (done, (number, member)) in with.iter().enumerate() {
             let fits = self.open(job, member).and_then(|()| self.fits(job, member, self.stand(member.node)));
@@ -172,12 +193,12 @@ impl Book {
         let numbers = with.iter().map(|(number, _)| *number).collect();
         self.entries[job.at()].stage = Stage::Repairing(id, numbers);
         self.commands.push_back(Command::Bind { decision: id, job, members: with.to_vec() });
-        Ok(job)
+        Ok(())
     }
 
     /// A job that lost members goes on without them, and without those of their sets.
     fn shrink(&mut self, job: JobId) -> Result<JobId, Refused> {
-        let entry = self.entry(job);
+        let entry = self.entries.get(job.at()).ok_or(Refused::Stage(job))?;
         if entry.stage != Stage::Broken {
             return Err(Refused::Stage(job));
         }
@@ -222,7 +243,8 @@ impl Book {
     }
 
     fn requeue(&mut self, job: JobId) -> Result<JobId, Refused> {
-        if !matches!(self.entry(job).stage, Stage::Running | Stage::Broken) {
+        let stage = self.entries.get(job.at()).map(|entry| &entry.stage);
+        if !matches!(stage, Some(Stage::Running | Stage::Broken)) {
             return Err(Refused::Stage(job));
         }
         self.entries[job.at()].stage = Stage::Leaving(None);
@@ -231,7 +253,8 @@ impl Book {
     }
 
     fn waits(&self, job: JobId) -> Result<(), Refused> {
-        if self.entry(job).stage == Stage::Queued { Ok(()) } else { Err(Refused::Stage(job)) }
+        let is_queued = self.entries.get(job.at()).is_some_and(|entry| entry.stage == Stage::Queued);
+        if is_queued { Ok(()) } else { Err(Refused::Stage(job)) }
     }
 
     /// Members of each group are as many as they may be, and together where they have to be.
@@ -239,6 +262,9 @@ impl Book {
         let need = &self.entry(job).job.need;
         if let Some(member) = members.iter().find(|member| usize::from(member.group) >= need.groups.len()) {
             return Err(Refused::Count(job, member.group));
+        }
+        if let Some(member) = members.iter().find(|member| member.node.at() >= self.stands.len()) {
+            return Err(Refused::Nowhere(member.node));
         }
         for (number, group) in (0_u16..).zip(&need.groups) {
             let count = members.iter().filter(|member| member.group == number).count();
@@ -312,7 +338,10 @@ impl Book {
 
     fn fits(&self, job: JobId, member: &Member, stand: &Stand) -> Result<(), Refused> {
         let ask = self.entry(job).ask(member);
-        let fits = stand.allows(ask, self.cluster.shape(member.node), member.gpus);
+        let shape = self.cluster.shape(member.node);
+        let is_apart = |numa: u8| member.gpus.mask_row & !numa_mask(shape, numa) != 0;
+        let is_split = ask.one_numa && (0..=numa_last(shape)).all(is_apart);
+        let fits = stand.allows(ask, shape, member.gpus) && !is_split;
         if fits { Ok(()) } else { Err(Refused::Room(job, member.node)) }
     }
 
@@ -353,6 +382,16 @@ impl Book {
             self.claim_counts[member.node.at()] += 1;
             self.touched.push(member.node);
         }
+    }
+
+    /// Promises a lost seat its place again, for when others have left.
+    pub(super) fn promise(&mut self, job: JobId, number: u32) {
+        let (member, seat) = &mut self.entries[job.at()].seats[number as usize];
+        *seat = Seat::Claimed;
+        let node = member.node;
+        self.claim_counts[node.at()] += 1;
+        self.touched.push(node);
+        self.enter(job, number);
     }
 
     /// Lets a job come up if nothing stands in its way any more.

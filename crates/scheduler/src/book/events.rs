@@ -27,12 +27,14 @@ impl Book {
                     failed_at: Moment::ZERO,
                     refused_on: Vec::new(),
                     evicted_count: 0,
+                    grows: false,
                 });
                 vec![Change::Submitted(id)]
             }
             Event::Bound(decision, outcome) => self.bound(decision, outcome),
             Event::Ended(job, how) => self.ended(job, how),
             Event::Evicted(job) => self.evicted(job),
+            Event::Crashed(job, numbers) => self.crashed(job, &numbers),
             Event::Node(node, health) => self.node(node, health),
             Event::Gpu(node, gpu, is_well) => self.gpu(node, gpu, is_well),
         }
@@ -59,7 +61,11 @@ impl Book {
                 self.confirm(job, &actual);
                 let unfit: Vec<u32> =
                     actual.iter().filter(|at| self.is_unfit(job, **at)).map(|at| at.0).collect();
-                if !unfit.is_empty() {
+                if unfit.is_empty() {
+                    let entry = &mut self.entries[job.at()];
+                    entry.failed_count = 0;
+                    entry.refused_on.clear();
+                } else {
                     self.refused(job, &unfit);
                 }
                 self.goes_on(job)
@@ -80,8 +86,6 @@ impl Book {
             entry.since = now;
         }
         entry.stage = Stage::Running;
-        entry.failed_count = 0;
-        entry.refused_on.clear();
         vec![Change::Started(job)]
     }
 
@@ -113,13 +117,9 @@ impl Book {
             self.release(job, *number);
         }
         // Members that were to come in addition are forgotten; those that were to replace others are still lost.
-        let least: usize =
-            self.entry(job).job.need.groups.iter().map(|group| group.least_count as usize).sum();
         let entry = &mut self.entries[job.at()];
-        let first = numbers.iter().min().map_or(0, |number| *number as usize);
-        let are_last = first + numbers.len() == entry.seats.len();
-        if are_last && first >= least {
-            entry.seats.truncate(first);
+        if entry.grows {
+            entry.seats.truncate(numbers.iter().min().map_or(0, |number| *number as usize));
         }
         self.goes_on(job)
     }
@@ -254,8 +254,8 @@ impl Book {
     }
 
     fn gpu(&mut self, node: NodeId, gpu: u8, is_well: bool) -> Vec<Change> {
+        let Some(bit) = 1_u16.checked_shl(u32::from(gpu)) else { return Vec::new() };
         let stand = &mut self.stands[node.at()];
-        let bit = 1_u16 << gpu;
         self.touched.push(node);
         let mut changes = vec![Change::Health(node)];
         if is_well {
@@ -271,6 +271,16 @@ impl Book {
         let hit: Vec<(JobId, u32)> = residents.filter(has).copied().collect();
         changes.extend(self.lose(&hit));
         changes
+    }
+
+    /// Members that were up, or came up, have died.
+    fn crashed(&mut self, job: JobId, numbers: &[u32]) -> Vec<Change> {
+        let entry = self.entry(job);
+        let is_up = |number: &&u32| {
+            entry.is_on() && entry.seats.get(**number as usize).is_some_and(|(_, seat)| *seat == Seat::Held)
+        };
+        let hit: Vec<(JobId, u32)> = numbers.iter().filter(is_up).map(|number| (job, *number)).collect();
+        self.lose(&hit)
     }
 
     /// Members lose their places.
@@ -310,13 +320,17 @@ impl Book {
         }
         let mut displaced = Vec::new();
         for (number, gpus) in moved {
-            let node = self.entry(job).seats[number as usize].0.node;
-            displaced.extend(self.displace(job, node, gpus));
+            displaced.extend(self.displace((job, number), gpus));
             self.seat_again(job, number, gpus);
         }
         for (other, number) in displaced {
             let node = self.entry(other).seats[number as usize].0.node;
             self.seat_elsewhere(other, number, node);
+            let entry = self.entry(other);
+            let is_claiming = matches!(entry.stage, Stage::Claiming(..));
+            if is_claiming && entry.seats[number as usize].1 == Seat::Lost {
+                self.promise(other, number);
+            }
         }
     }
 
@@ -331,24 +345,32 @@ impl Book {
         }
     }
 
-    /// Members that are not up yet make way on those GPUs: the kubelet has given them to another.
-    fn displace(&mut self, job: JobId, node: NodeId, gpus: Gpus) -> Vec<(JobId, u32)> {
+    /// Members that are not up yet make way on those GPUs, as far as need be: the kubelet has given them to another.
+    fn displace(&mut self, (job, number): (JobId, u32), gpus: Gpus) -> Vec<(JobId, u32)> {
+        let node = self.entry(job).seats[number as usize].0.node;
         let is_coming = |other: &Entry, number: u32| match &other.stage {
             Stage::Claiming(..) | Stage::Binding(_) => true,
             Stage::Repairing(_, numbers) => numbers.contains(&number),
             Stage::Queued | Stage::Running | Stage::Broken | Stage::Leaving(_) | Stage::Ended(_) => false,
         };
-        let hit = |(other, number): &&(JobId, u32)| {
+        let is_in_the_way = |(other, number): &&(JobId, u32)| {
             let entry = self.entry(*other);
             let (member, seat) = entry.seats[*number as usize];
             let meets = member.gpus.mask_row & gpus.mask_row != 0;
             *other != job && seat == Seat::Held && meets && is_coming(entry, *number)
         };
-        let hit: Vec<(JobId, u32)> = self.residents[node.at()].iter().filter(hit).copied().collect();
-        for (other, number) in &hit {
-            self.release(*other, *number);
+        let way: Vec<(JobId, u32)> =
+            self.residents[node.at()].iter().filter(is_in_the_way).copied().collect();
+        let mut displaced = Vec::new();
+        for (other, at) in way {
+            let ask = self.entry(job).ask(&self.entry(job).seats[number as usize].0);
+            if self.stands[node.at()].allows(ask, self.cluster.shape(node), gpus) {
+                break;
+            }
+            self.release(other, at);
+            displaced.push((other, at));
         }
-        hit
+        displaced
     }
 
     /// Gives a lost seat those GPUs of its node, if they are free.

@@ -71,6 +71,8 @@ pub struct Entry {
     pub refused_on: Vec<NodeId>,
     /// How often it was put out.
     pub evicted_count: u32,
+    /// Whether the members that come up while it runs come in addition, and replace none.
+    pub grows: bool,
 }
 
 impl Entry {

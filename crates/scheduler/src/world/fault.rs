@@ -2,7 +2,7 @@
 
 use weft_base::{Moment, Period};
 
-use crate::cluster::NodeId;
+use crate::cluster::{Cluster, Level, NodeId};
 
 /// What breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +21,21 @@ pub enum Trouble {
     Rack(u32),
     /// The members of whoever is on that GPU crash; the GPU is well.
     Crash(NodeId, u8),
+}
+
+impl Trouble {
+    /// Whether the cluster has what breaks.
+    pub fn is_in(self, cluster: &Cluster) -> bool {
+        let has = |node: NodeId| node.at() < cluster.nodes.len();
+        match self {
+            Self::Node(node) | Self::Nic(node) | Self::Flap(node) => has(node),
+            Self::Gpu(node, gpu, _) | Self::Crash(node, gpu) => {
+                has(node) && gpu < cluster.shape(node).kind.gpu_count
+            }
+            Self::Leaf(leaf) => leaf < cluster.domain_count(Level::Leaf),
+            Self::Rack(rack) => rack < cluster.domain_count(Level::Rack),
+        }
+    }
 }
 
 /// Something breaks for a time.
