@@ -1,6 +1,13 @@
 //! How many decisions a second: `cargo run --release -p weft-scheduler --example speed`.
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a benchmark")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "a benchmark"
+)]
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

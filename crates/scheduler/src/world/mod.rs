@@ -283,7 +283,8 @@ impl World {
                 | Act::Grow(job, _)
                 | Act::Requeue(job)
                 | Act::Transact { job, .. } => *job,
-                Act::Drain(_) => continue,
+                Act::Reserve(promise) => promise.job,
+                Act::Unreserve | Act::Drain(_) => continue,
             };
             if self.lives[job.at()].is_watched {
                 let what = Happening::Decided(decision.act.clone(), decision.why.clone());

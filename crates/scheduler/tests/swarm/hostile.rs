@@ -72,6 +72,10 @@ impl Policy for Hostile {
     }
 }
 
+fn known(job: JobId, book: &Book) -> JobId {
+    JobId(job.0.min(u32::try_from(book.job_count()).unwrap() - 1))
+}
+
 /// Where a job that waits could start now, as far as this policy sees.
 pub fn fitting(book: &Book, job: JobId) -> Option<Vec<Member>> {
     let entry = book.entry(job);
@@ -141,7 +145,7 @@ impl Hostile {
             node: NodeId(u32::try_from(self.random.random_range(0..=book.cluster().nodes.len())).unwrap()),
             gpus: Gpus {
                 mask_row: self.random.random_range(0..16),
-                slots_row: if self.random.random_range(0..5) == 0 { 1 } else { 0 },
+                slots_row: u8::from(self.random.random_range(0..5) == 0),
             },
         }
     }
@@ -155,7 +159,7 @@ impl Hostile {
         match self.random.random_range(0..12) {
             0 => Act::Start(job, self.members(book)),
             1 => {
-                let mut members = fitting(book, self.known(job, book)).unwrap_or_default();
+                let mut members = fitting(book, known(job, book)).unwrap_or_default();
                 // What fits, but for one.
                 let at = self.random.random_range(0..=members.len());
                 let other = self.member(book);
@@ -180,10 +184,6 @@ impl Hostile {
         }
     }
 
-    fn known(&self, job: JobId, book: &Book) -> JobId {
-        JobId(job.0.min(u32::try_from(book.job_count()).unwrap() - 1))
-    }
-
     /// A job that waits instead of some that run, often so that it is possible.
     fn transaction(&mut self, book: &Book, job: JobId) -> Act {
         let mut evict: Vec<JobId> = (0..self.random.random_range(0..4)).map(|_| self.job(book)).collect();
@@ -199,9 +199,9 @@ impl Hostile {
             evict.sort_unstable();
             evict.dedup();
         }
-        let known = self.known(job, book);
+        let job_known = known(job, book);
         let mut stands = stands(book);
-        let mut known_victims: Vec<JobId> = evict.iter().map(|victim| self.known(*victim, book)).collect();
+        let mut known_victims: Vec<JobId> = evict.iter().map(|victim| known(*victim, book)).collect();
         known_victims.sort_unstable();
         known_victims.dedup();
         for victim in known_victims.into_iter().map(|victim| book.entry(victim)) {
@@ -210,12 +210,12 @@ impl Hostile {
                 stands[member.node.at()].give(victim.ask(member), shape, member.gpus);
             }
         }
-        let then = place(book, known, &mut stands, |group| group.least_count);
+        let then = place(book, job_known, &mut stands, |group| group.least_count);
         Act::Transact { job, evict, then: then.unwrap_or_else(|| self.members(book)) }
     }
 
     fn growth(&mut self, book: &Book, job: JobId) -> Act {
-        let job = self.known(job, book);
+        let job = known(job, book);
         let running: Vec<JobId> = book
             .jobs()
             .filter(|(_, entry)| entry.stage == Stage::Running && !entry.seats.is_empty())
@@ -290,13 +290,15 @@ fn place(
 
 type Inside<'i> = dyn Fn(NodeId) -> bool + 'i;
 
+type Attempt<'a> = dyn FnMut(&mut Vec<Stand>, &Inside<'_>) -> Option<Vec<Member>> + 'a;
+
 /// The first domain of a level where it works; what did not work leaves nothing behind.
 fn tried(
     book: &Book,
     level: Level,
     stands: &mut Vec<Stand>,
     inside: &Inside<'_>,
-    what: &mut dyn FnMut(&mut Vec<Stand>, &Inside<'_>) -> Option<Vec<Member>>,
+    what: &mut Attempt<'_>,
 ) -> Option<Vec<Member>> {
     for domain in 0..book.cluster().domain_count(level) {
         let before = stands.clone();
