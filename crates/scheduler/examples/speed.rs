@@ -67,6 +67,7 @@ impl Desk {
             need,
             limit,
             preemptible: true,
+            traffic: None,
         };
         self.event(Event::Submitted(Box::new(job)));
     }

@@ -127,6 +127,25 @@ impl Need {
     }
 }
 
+/// How the nodes of a job talk to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pattern {
+    /// Each to the next (rings of data-parallel training): all that a node sends crosses each leaf's uplinks once.
+    Ring,
+    /// Each to all (experts): what goes to nodes of other leaves crosses the uplinks.
+    AllToAll,
+}
+
+/// What a job sends between nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Traffic {
+    /// Thousandths of a step that are communication between nodes which nothing hides, on nodes under one leaf and with
+    /// nobody else in the way.
+    pub exposed_milli: u16,
+    /// Who talks to whom.
+    pub pattern: Pattern,
+}
+
 /// A job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -144,4 +163,6 @@ pub struct Job {
     pub limit: Option<Period>,
     /// Whether it may be put out for others.
     pub preemptible: bool,
+    /// What it sends between nodes, if that is known.
+    pub traffic: Option<Traffic>,
 }

@@ -6,6 +6,7 @@
 
 pub mod book;
 pub mod cluster;
+pub mod contention;
 pub mod devices;
 pub mod fleet;
 pub mod job;

@@ -135,6 +135,7 @@ fn job(row: &PhillyRow, submitted: Moment, locality: Locality) -> Job {
         need: Need { groups: vec![group], within: None },
         limit: Some(row.duration),
         preemptible: true,
+        traffic: None,
     }
 }
 

@@ -39,6 +39,17 @@ pub enum Sharing {
     Fair,
 }
 
+/// How members of a job that asks for nothing lie to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nearness {
+    /// As it comes.
+    Unasked,
+    /// In the narrowest part of the fabric that holds them, the fullest of those.
+    Near,
+    /// The same; those that must span leaves keep off leaves whose uplinks others use.
+    NearAndQuiet,
+}
+
 /// Who is put out for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PutOut {
@@ -67,7 +78,7 @@ pub struct Strategy {
     /// Where members go.
     pub placing: &'static Placing,
     /// Whether members go near each other unasked.
-    pub is_compact: bool,
+    pub nearness: Nearness,
     /// Who is put out.
     pub puts_out: PutOut,
 }
@@ -81,7 +92,7 @@ const fn placed(name: &'static str, title: &'static str, placing: &'static Placi
         sharing: Sharing::Joint,
         passing: Passing::All,
         placing,
-        is_compact: false,
+        nearness: Nearness::Unasked,
         puts_out: PutOut::Nobody,
     }
 }
@@ -142,7 +153,13 @@ pub const STRATEGIES: &[Strategy] = &[
     Strategy {
         name: "topology",
         title: "first come; the narrowest part of the fabric that holds the job, the fullest of those",
-        is_compact: true,
+        nearness: Nearness::Near,
+        ..BEST_FIT
+    },
+    Strategy {
+        name: "contention",
+        title: "as topology; jobs that must span leaves keep off uplinks that others use",
+        nearness: Nearness::NearAndQuiet,
         ..BEST_FIT
     },
     Strategy {
@@ -152,7 +169,7 @@ pub const STRATEGIES: &[Strategy] = &[
         sharing: Sharing::Fair,
         passing: Passing::Easy,
         placing: &placings::HEADROOM,
-        is_compact: true,
+        nearness: Nearness::NearAndQuiet,
         puts_out: PutOut::Reclaim,
     },
 ];

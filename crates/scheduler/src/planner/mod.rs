@@ -21,7 +21,7 @@ use crate::fleet::{Models, Pod, Typical, WHOLE_MILLI};
 use crate::job::{JobId, Need};
 use crate::placings::Setting;
 use crate::policy::{Act, Budget, Change, Member, Policy, Promise, Reason};
-use crate::search::{Manner, Searcher, Trial};
+use crate::search::{Searcher, Trial};
 use crate::strategies::{Passing, PutOut, Strategy};
 
 use running::Running;
@@ -160,9 +160,10 @@ impl Planner {
         let pods: Vec<Pod> = known.chain(whole).collect();
         let fleet = Arc::new(book.cluster().fleet());
         let setting = Setting { fleet, typical: Arc::new(Typical::of(&pods)) };
-        let manner = Manner { is_compact: self.strategy.is_compact };
         let scorer = (self.strategy.placing.scorer)(setting);
-        self.searcher = Some(Searcher::new(book, scorer, manner, self.seed));
+        let mut searcher = Searcher::new(book, scorer, self.strategy.nearness, self.seed);
+        self.running.of(|_| true).for_each(|job| searcher.count_traffic(book, job));
+        self.searcher = Some(searcher);
     }
 
     /// What the strategy does about the job that comes next; whether it started.
@@ -256,8 +257,7 @@ impl Planner {
             let idle = Book::new(book.cluster().clone(), Vec::new());
             let setting =
                 Setting { fleet: Arc::new(book.cluster().fleet()), typical: Arc::new(Typical::of(&[])) };
-            let manner = Manner { is_compact: strategy.is_compact };
-            let searcher = Searcher::new(&idle, (strategy.placing.scorer)(setting), manner, seed);
+            let searcher = Searcher::new(&idle, (strategy.placing.scorer)(setting), strategy.nearness, seed);
             (idle, searcher)
         });
         searcher.find(&mut Trial::new(idle), need).is_none()
@@ -385,6 +385,9 @@ impl Planner {
         let entry = book.entry(job);
         let class = (self.strategy.order.class)(entry, book.now());
         self.running.insert((entry.job.queue, class), job);
+        if let Some(searcher) = &mut self.searcher {
+            searcher.count_traffic(book, job);
+        }
         if self.strategy.passing.promises() > 0 {
             self.running.set_due(job, entry.due());
         }
@@ -393,6 +396,9 @@ impl Planner {
     fn forget(&mut self, job: JobId) {
         self.waiting.remove(job);
         self.running.remove(job);
+        if let Some(searcher) = &mut self.searcher {
+            searcher.forget_traffic(job);
+        }
         self.broken.remove(&job);
         self.leaving.remove(&job);
     }

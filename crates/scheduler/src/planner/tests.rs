@@ -63,6 +63,7 @@ impl Desk {
             need,
             limit: limit.map(seconds),
             preemptible: true,
+            traffic: None,
         };
         self.event(Event::Submitted(Box::new(job)));
         id
@@ -240,4 +241,38 @@ fn a_planner_made_anew_decides_the_same() {
         desk.planner.decide(&mut desk.book, desk.now, Budget::ALL);
         assert!(desk.book == other, "{}", strategy.name);
     }
+}
+
+#[test]
+fn jobs_that_must_span_leaves_take_few_and_quiet_ones() {
+    use crate::job::{Pattern, Traffic};
+    // Leaves of two nodes. A ring over leaves 0 and 1 leaves one node on each; two whole leaves are free beside one that
+    // is half free.
+    let mut desk = Desk::new("contention", 10, Vec::new());
+    let traffic = Some(Traffic { exposed_milli: 300, pattern: Pattern::Ring });
+    let mut ids = Vec::new();
+    for need in [gang(3, 8), gang(3, 8)] {
+        let id = JobId(u32::try_from(desk.book.job_count()).unwrap());
+        let job = Job {
+            name: String::new(),
+            queue: QueueId(0),
+            priority: 0,
+            submitted: desk.now,
+            need,
+            limit: None,
+            preemptible: true,
+            traffic,
+        };
+        desk.event(Event::Submitted(Box::new(job)));
+        desk.decide();
+        ids.push(id);
+    }
+    let leaves = |job: JobId| {
+        let mut leaves: Vec<u32> = desk.nodes(job).iter().map(|node| node / 2).collect();
+        leaves.dedup();
+        leaves
+    };
+    let (first, second) = (leaves(ids[0]), leaves(ids[1]));
+    assert_eq!((first.len(), second.len()), (2, 2), "as few as possible");
+    assert!(first.iter().all(|leaf| !second.contains(leaf)), "{first:?} {second:?}");
 }

@@ -177,8 +177,23 @@ impl Searcher {
                 return None;
             }
         }
-        if let Some((size, within)) = group.sets {
-            return self.fill_sets(trial, number, (size, within), wanted, ask, scope);
+        if self.is_near && scope.level > Level::Leaf {
+            return self.fill_leaves(trial, number, group, ask, wanted, scope);
+        }
+        self.fill_in(trial, number, group, ask, wanted, scope)
+    }
+
+    fn fill_in(
+        &mut self,
+        trial: &mut Trial<'_>,
+        number: u16,
+        group: &Group,
+        ask: &Ask,
+        wanted: u32,
+        scope: Scope,
+    ) -> Option<Vec<Member>> {
+        if let Some(sets) = group.sets {
+            return self.fill_sets(trial, number, sets, wanted, ask, scope);
         }
         let mut members = self.fill(trial, number, ask, wanted, scope)?;
         // Ranks that follow each other stand near each other.
@@ -188,6 +203,59 @@ impl Searcher {
             (site.spine, site.leaf, site.rack, site.domain, member.node, member.gpus)
         });
         Some(members)
+    }
+
+    /// Over as few leaves as possible, those with quiet uplinks first where that matters.
+    fn fill_leaves(
+        &mut self,
+        trial: &mut Trial<'_>,
+        number: u16,
+        group: &Group,
+        ask: &Ask,
+        wanted: u32,
+        scope: Scope,
+    ) -> Option<Vec<Member>> {
+        let mut rooms = self.leaf_rooms(trial, group, ask, scope);
+        let (mut members, mut left) = (Vec::new(), wanted);
+        while left > 0 {
+            let load = |leaf: u32| self.loads.get(leaf as usize).copied().unwrap_or(0.0);
+            let tight = rooms.iter().filter(|(room, _)| *room >= left);
+            let tight = tight.min_by_key(|(room, leaf)| (Reverse(worth(1, load(*leaf))), *room, *leaf));
+            let wide = || rooms.iter().max_by_key(|(room, leaf)| (worth(*room, load(*leaf)), Reverse(*leaf)));
+            let next = tight.or_else(wide).copied().filter(|(room, _)| *room > 0);
+            let Some((room, leaf)) = next else { break };
+            rooms.retain(|(_, other)| *other != leaf);
+            let take = room.min(left);
+            let scope = Scope { level: Level::Leaf, domain: leaf };
+            let Some(found) = self.fill_in(trial, number, group, ask, take, scope) else { continue };
+            members.extend(found);
+            left -= take;
+        }
+        if left == 0 {
+            return Some(members);
+        }
+        for member in &members {
+            trial.give(ask, member);
+        }
+        // Sets that only go together over leaves.
+        self.fill_in(trial, number, group, ask, wanted, scope)
+    }
+
+    /// Members that fit under each leaf of a scope, in whole sets.
+    fn leaf_rooms(&mut self, trial: &Trial<'_>, group: &Group, ask: &Ask, scope: Scope) -> Vec<(u32, u32)> {
+        let small = |room: u64| u32::try_from(room).unwrap_or(u32::MAX);
+        let leaves = self.rooms_of(trial, ask, Level::Leaf, scope, 1);
+        let Some((size, within)) = group.sets.filter(|(_, within)| within.level < Level::Leaf) else {
+            return leaves.into_iter().map(|(room, leaf)| (small(room), leaf)).collect();
+        };
+        let size = u64::from(size.max(1));
+        let of = |(room, leaf): (u64, u32)| {
+            let scope = Scope { level: Level::Leaf, domain: leaf };
+            let sets = self.rooms_of(trial, ask, within.level, scope, size);
+            let whole = sets.into_iter().map(|(room, _)| room / size * size).sum::<u64>();
+            (small(if within.required { whole } else { room }), leaf)
+        };
+        leaves.into_iter().map(of).collect()
     }
 
     /// Sets of members that stay together, over as few domains as possible.
@@ -338,40 +406,11 @@ impl Searcher {
         }
         best.1
     }
+}
 
-    /// A job that no domain holds, over as few of them as possible.
-    pub(super) fn spill(
-        &mut self,
-        trial: &mut Trial<'_>,
-        need: &Need,
-        asks: &[Ask],
-        level: Level,
-    ) -> Option<Vec<Member>> {
-        let ([group], [ask]) = (need.groups.as_slice(), asks) else {
-            return self.fill_all(trial, need, asks, EVERYWHERE);
-        };
-        if group.sets.is_some() || group.least_count < group.most_count {
-            return self.fill_all(trial, need, asks, EVERYWHERE);
-        }
-        let wanted = u64::from(group.most_count);
-        let mut rooms = self.rooms(trial, ask, level, EVERYWHERE);
-        if rooms.iter().map(|(room, _)| room).sum::<u64>() < wanted {
-            return None;
-        }
-        let (mut members, mut left) = (Vec::new(), wanted);
-        while left > 0 {
-            let tight = rooms.iter().filter(|(room, _)| *room >= left).min();
-            let next = tight.or_else(|| rooms.iter().max_by_key(|(room, domain)| (*room, Reverse(*domain))));
-            let Some((room, domain)) = next.copied().filter(|(room, _)| *room > 0) else { break };
-            let take = u32::try_from(room.min(left)).unwrap_or(u32::MAX);
-            let Some(found) = self.fill(trial, 0, ask, take, Scope { level, domain }) else { break };
-            members.extend(found);
-            left -= u64::from(take);
-            rooms.retain(|(_, other)| *other != domain);
-        }
-        for member in &members {
-            trial.give(ask, member);
-        }
-        (left == 0).then_some(members)
-    }
+/// How good a leaf is for part of a job: by its room, and less the more its uplinks carry.
+fn worth(room: u32, load: f64) -> Score {
+    #[expect(clippy::cast_possible_truncation, reason = "only compared")]
+    let worth = (f64::from(room) / (1.0 + load.max(0.0))) as f32;
+    Score(worth)
 }

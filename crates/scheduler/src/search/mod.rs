@@ -6,12 +6,17 @@ mod fill;
 mod index;
 mod trial;
 
+use std::collections::BTreeMap;
+
 use crate::book::{Book, Seat};
 use crate::cluster::{LEVELS, Level, NodeId};
+use crate::contention::crossings;
 use crate::fleet::{Models, Pod};
-use crate::job::{Ask, Group, Need, Within};
+use crate::job::{Ask, Group, JobId, Need, Within};
 use crate::placings::Scorer;
 use crate::policy::{Lack, Member, Reason};
+
+use crate::strategies::Nearness;
 
 pub use index::Index;
 pub use trial::Trial;
@@ -22,19 +27,16 @@ use domains::Domains;
 /// right.
 const TRIES_MOST: usize = 64;
 
-/// How a search goes about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Manner {
-    /// Whether members go near each other even where the job does not ask for it, and into the domain where the least
-    /// room is left over.
-    pub is_compact: bool,
-}
-
 /// Finds places.
 pub struct Searcher {
     index: Index,
     domains: Domains,
-    manner: Manner,
+    nearness: Nearness,
+    /// Whether the job at hand is to be on few leaves.
+    is_near: bool,
+    /// Traffic of running jobs over the uplinks of each leaf, in the rate of one node.
+    loads: Vec<f64>,
+    crossings: BTreeMap<JobId, Vec<(u32, f64)>>,
 }
 
 /// A part of the cluster: one domain of a level.
@@ -48,8 +50,37 @@ const EVERYWHERE: Scope = Scope { level: Level::Cluster, domain: 0 };
 
 impl Searcher {
     /// For clusters like that of `book`.
-    pub fn new(book: &Book, scorer: Box<dyn Scorer>, manner: Manner, seed: u64) -> Self {
-        Self { index: Index::new(scorer, seed), domains: Domains::new(book.cluster()), manner }
+    pub fn new(book: &Book, scorer: Box<dyn Scorer>, nearness: Nearness, seed: u64) -> Self {
+        Self {
+            index: Index::new(scorer, seed),
+            domains: Domains::new(book.cluster()),
+            nearness,
+            is_near: false,
+            loads: Vec::new(),
+            crossings: BTreeMap::new(),
+        }
+    }
+
+    /// Counts the traffic of a job that is on over leaves' uplinks, once.
+    pub fn count_traffic(&mut self, book: &Book, job: JobId) {
+        if self.nearness != Nearness::NearAndQuiet || self.crossings.contains_key(&job) {
+            return;
+        }
+        let entry = book.entry(job);
+        let members: Vec<Member> = entry.held().copied().collect();
+        let found = crossings(book.cluster(), entry.job.traffic, &members);
+        self.loads.resize(book.cluster().domain_count(Level::Leaf) as usize, 0.0);
+        for (leaf, crossing) in &found {
+            self.loads[*leaf as usize] += crossing;
+        }
+        self.crossings.insert(job, found);
+    }
+
+    /// Counts it no longer.
+    pub fn forget_traffic(&mut self, job: JobId) {
+        for (leaf, crossing) in self.crossings.remove(&job).unwrap_or_default() {
+            self.loads[leaf as usize] -= crossing;
+        }
     }
 
     /// Places for all members, and why there; nothing if there are none. `without` are nodes that are kept for others.
@@ -79,10 +110,13 @@ impl Searcher {
             }
         }
         let within = need.within.or_else(|| single_within(need));
+        self.is_near = within.is_some() || self.nearness != Nearness::Unasked;
         match within {
             Some(Within { level, required: true }) => self.in_one(trial, need, asks, level),
             Some(Within { level, required: false }) => self.near(trial, need, asks, level),
-            None if self.manner.is_compact && !is_single(need) => self.near(trial, need, asks, Level::Node),
+            None if self.nearness != Nearness::Unasked && !is_single(need) => {
+                self.near(trial, need, asks, Level::Node)
+            }
             None => self.fill_all(trial, need, asks, EVERYWHERE).map(|members| (members, Vec::new())),
         }
     }
@@ -107,7 +141,7 @@ impl Searcher {
                 return Some((members, why));
             }
         }
-        let members = self.spill(trial, need, asks, level.max(Level::Leaf))?;
+        let members = self.fill_all(trial, need, asks, EVERYWHERE)?;
         let why = apart(trial.book(), &members, level);
         Some((members, vec![why]))
     }

@@ -2,6 +2,7 @@
 
 use super::record::Spans;
 use crate::cluster::{Cluster, LEVELS, Level};
+use crate::contention::Contention;
 use crate::job::{Job, JobId};
 use crate::policy::Member;
 
@@ -67,6 +68,20 @@ impl Speed for ByLevel {
 
     fn share(&mut self, id: JobId) -> f64 {
         self.known.get(id.at()).copied().unwrap_or(1.0)
+    }
+}
+
+impl Speed for Contention {
+    fn comes(&mut self, cluster: &Cluster, id: JobId, job: &Job, members: &[Member]) -> Vec<JobId> {
+        self.begins(cluster, id, job, members)
+    }
+
+    fn goes(&mut self, id: JobId) -> Vec<JobId> {
+        self.stops(id)
+    }
+
+    fn share(&mut self, id: JobId) -> f64 {
+        self.speed_share(id)
     }
 }
 

@@ -106,6 +106,7 @@ impl Desk {
             need,
             limit: limit_s.map(seconds),
             preemptible: true,
+            traffic: None,
         };
         self.event(Event::Submitted(Box::new(job)));
         id

@@ -203,6 +203,7 @@ fn load(at: u32, cluster: &Cluster, queue_count: usize, random: &mut ChaCha8Rng)
         need,
         limit: (random.random_range(0..3) == 0).then(|| seconds(60..7200, random)),
         preemptible: random.random_range(0..4) > 0,
+        traffic: None,
     };
     let how = if random.random_range(0..5) == 0 { End::Failed } else { End::Done };
     let saves = (random.random_range(0..3) > 0)
