@@ -86,8 +86,8 @@ impl Chooser {
 }
 
 /// How good a choice is: what joins its GPUs, then how few NUMA nodes it spans, then what joins those that are left, then
-/// how few NUMA nodes they are scattered over.
-type Worth = (u32, std::cmp::Reverse<u32>, u32, std::cmp::Reverse<u32>);
+/// in how large parts they are on NUMA nodes.
+type Worth = (u32, std::cmp::Reverse<u32>, u32, u32);
 
 fn best_of(shape: &Shape, free_row: u16, count: u8) -> Option<u16> {
     let mut best: Option<(Worth, u16)> = None;
@@ -108,11 +108,12 @@ fn best_of(shape: &Shape, free_row: u16, count: u8) -> Option<u16> {
 }
 
 fn worth(shape: &Shape, chosen: u16, left: u16) -> Worth {
-    let spanned = |mask: u16| {
-        (0..=numa_last(shape)).map(|numa| u32::from(numa_mask(shape, numa) & mask != 0)).sum::<u32>()
-    };
-    let (first, second) = (std::cmp::Reverse(spanned(chosen)), std::cmp::Reverse(spanned(left)));
-    (joined(shape, chosen), first, joined(shape, left), second)
+    let parts =
+        |mask: u16| (0..=numa_last(shape)).map(move |numa| (numa_mask(shape, numa) & mask).count_ones());
+    let spanned = parts(chosen).filter(|part| *part > 0).count();
+    let spanned = std::cmp::Reverse(u32::try_from(spanned).unwrap_or(u32::MAX));
+    let largest = parts(left).map(|part| part * part).sum();
+    (joined(shape, chosen), spanned, joined(shape, left), largest)
 }
 
 /// Sum of what joins each pair.
