@@ -307,20 +307,8 @@ impl Book {
         let entry = self.entry(job);
         let asked = |member: &Member| u64::from(entry.ask(member).pod.asked_milli());
         let more: u64 = members.iter().map(asked).sum();
-        for queue in self.line(entry.job.queue) {
-            let freed = |victim: &JobId| {
-                let victim = self.entry(*victim);
-                let is_within = self.line(victim.job.queue).any(|above| above == queue);
-                let held = victim.held().map(|member| u64::from(victim.ask(member).pod.asked_milli()));
-                if is_within { held.sum() } else { 0 }
-            };
-            let freed: u64 = evict.iter().map(freed).sum();
-            let limit = self.queues[queue.at()].limit_milli;
-            if limit.is_some_and(|limit| self.used(queue).gpu_milli + more > limit + freed) {
-                return Err(Refused::Quota(job, queue));
-            }
-        }
-        Ok(())
+        let over = self.exceeded_without(evict, entry.job.queue, more);
+        over.map_or(Ok(()), |queue| Err(Refused::Quota(job, queue)))
     }
 
     /// The node may have members of the job at all.

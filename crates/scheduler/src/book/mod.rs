@@ -86,15 +86,19 @@ impl Entry {
         self.seats.iter().filter(|(_, seat)| *seat == Seat::Held).map(|(member, _)| member)
     }
 
+    /// Thousandths of GPUs of the members that have their places.
+    pub fn held_milli(&self) -> u64 {
+        self.held().map(|member| u64::from(self.ask(member).pod.asked_milli())).sum()
+    }
+
     /// What it has had until now: thousandths of GPUs times milliseconds.
     pub fn attained_until(&self, now: Moment) -> u128 {
-        let held: u64 = self.held().map(|member| u64::from(self.ask(member).pod.asked_milli())).sum();
         let ran = if matches!(self.stage, Stage::Running | Stage::Leaving(_)) {
             now - self.since
         } else {
             Moment::ZERO
         };
-        self.attained + u128::from(held) * u128::from(ran.get())
+        self.attained + u128::from(self.held_milli()) * u128::from(ran.get())
     }
 
     /// When it ends at the latest, if it runs and says how long it takes.

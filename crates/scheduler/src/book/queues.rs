@@ -2,7 +2,7 @@
 
 use super::Book;
 use crate::fleet::{NodeKind, Pod, WHOLE_MILLI};
-use crate::job::QueueId;
+use crate::job::{JobId, QueueId};
 
 /// Amounts of what is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,10 +95,25 @@ impl Book {
 
     /// The first queue of the line that would exceed its limit with so much more.
     pub fn exceeded(&self, queue: QueueId, more_milli: u64) -> Option<QueueId> {
+        self.exceeded_without(&[], queue, more_milli)
+    }
+
+    /// The same without what those jobs have.
+    pub fn exceeded_without(&self, gone: &[JobId], queue: QueueId, more_milli: u64) -> Option<QueueId> {
         self.line(queue).find(|queue| {
+            let is_within =
+                |job: &&JobId| self.line(self.entry(**job).job.queue).any(|above| above == *queue);
+            let freed_milli =
+                || gone.iter().filter(is_within).map(|job| self.entry(*job).held_milli()).sum::<u64>();
             let limit = self.queues[queue.at()].limit_milli;
-            limit.is_some_and(|limit| self.used(*queue).gpu_milli + more_milli > limit)
+            limit.is_some_and(|limit| self.used(*queue).gpu_milli + more_milli > limit + freed_milli())
         })
+    }
+
+    /// Whether one of the line may never have so much.
+    pub fn is_beyond(&self, queue: QueueId, asked_milli: u64) -> bool {
+        let mut limits = self.line(queue).filter_map(|queue| self.queues[queue.at()].limit_milli);
+        limits.any(|limit| asked_milli > limit)
     }
 
     pub(super) fn charge(&mut self, queue: QueueId, change: impl Fn(Usage) -> Usage) {

@@ -17,8 +17,8 @@ use crate::strategies::PutOut;
 /// Domains for which a plan is made; those with most to win come first.
 const DOMAINS_MOST: usize = 64;
 
-/// What it costs to put jobs out: work that is repeated at worst, and how many.
-type Cost = (u128, usize);
+/// What it costs to put jobs out: how important the most important of them is, work that is repeated at worst, how many.
+type Cost = (Reverse<i64>, u128, usize);
 
 impl Planner {
     /// Jobs to put out and the places that the job then has; nothing if that does not help.
@@ -39,16 +39,36 @@ impl Planner {
             .of(|bracket| self.may_give_way(book, (queue, class), bracket))
             .filter(|victim| self.gives_way(book, job, *victim, now))
             .collect();
-        let plans = self.candidates(book, level, now, &victims);
-        for victims in plans {
-            let Some((evict, then)) = self.plan(book, Some(job), need, victims) else { continue };
-            let lost: u128 = evict.iter().map(|victim| lost(book, *victim, now)).sum();
-            let cost = (lost, evict.len());
-            if best.as_ref().is_none_or(|(known, _, _)| cost < *known) {
-                best = Some((cost, evict, then));
+        let mut plans = self.candidates(book, level, now, &victims);
+        let least_milli = need.least_gpu_milli();
+        if book.exceeded(queue, least_milli).is_some() {
+            // What frees quota may stand elsewhere than what frees room.
+            plans.extend(self.candidates(book, Level::Cluster, now, &victims));
+        }
+        // Where a queue takes back its own, those go first that leave their queue its own.
+        let rounds: &[bool] =
+            if self.strategy.puts_out == PutOut::Reclaim { &[true, false] } else { &[true] };
+        for keeps_own in rounds {
+            for victims in &plans {
+                let victims = self.within_own(book, job, victims, *keeps_own);
+                let is_within = |out: &[JobId]| book.exceeded_without(out, queue, least_milli).is_none();
+                let Some((evict, then)) = self.plan(book, need, victims, is_within) else { continue };
+                let cost = self.cost(book, &evict, now);
+                if best.as_ref().is_none_or(|(known, _, _)| cost < *known) {
+                    best = Some((cost, evict, then));
+                }
+            }
+            if best.is_some() {
+                break;
             }
         }
         best.map(|(_, evict, then)| (evict, then))
+    }
+
+    fn cost(&self, book: &Book, evict: &[JobId], now: Moment) -> Cost {
+        let class = evict.iter().map(|victim| (self.strategy.order.class)(book.entry(*victim), now)).min();
+        let lost = evict.iter().map(|victim| lost(book, *victim, now)).sum();
+        (Reverse(class.unwrap_or(i64::MAX)), lost, evict.len())
     }
 
     /// Jobs of lower importance that would have to give way for a job to fit, whether or not the strategy puts jobs out.
@@ -58,7 +78,7 @@ impl Planner {
         let is_less = |victim: &JobId| book.entry(*victim).job.priority < book.entry(job).job.priority;
         let victims: Vec<JobId> = self.running.of(|_| true).filter(is_less).collect();
         let plans = self.candidates(book, level, now, &victims);
-        let found = plans.into_iter().filter_map(|victims| self.plan(book, None, need, victims));
+        let found = plans.into_iter().filter_map(|victims| self.plan(book, need, victims, |_| true));
         found.map(|(evict, _)| evict).min_by_key(Vec::len).unwrap_or_default()
     }
 
@@ -87,7 +107,12 @@ impl Planner {
     }
 
     /// Whether any job of a bracket may give way to one of another: what can be said without looking at it.
-    fn may_give_way(&self, book: &Book, (queue, class): Bracket, (theirs, other): Bracket) -> bool {
+    pub(super) fn may_give_way(
+        &self,
+        book: &Book,
+        (queue, class): Bracket,
+        (theirs, other): Bracket,
+    ) -> bool {
         match self.strategy.puts_out {
             PutOut::Nobody => false,
             PutOut::ByClass => class < other,
@@ -118,12 +143,15 @@ impl Planner {
     /// What a queue keeps once those have left that are leaving already.
     fn kept_milli(&self, book: &Book, queue: QueueId) -> u64 {
         let leave = self.leaving.iter().filter(|job| book.entry(**job).job.queue == queue);
-        book.used(queue).gpu_milli - leave.map(|job| held_milli(book, *job)).sum::<u64>()
+        book.used(queue).gpu_milli - leave.map(|job| book.entry(*job).held_milli()).sum::<u64>()
     }
 
-    /// Those of the jobs that another queue can lose and still have its own.
-    fn within_own(&self, book: &Book, by: Option<JobId>, victims: Vec<JobId>) -> Vec<JobId> {
-        let Some(by) = by.filter(|_| self.strategy.puts_out == PutOut::Reclaim) else { return victims };
+    /// Those of the jobs that other queues can lose: that are beyond their own or, if they need not keep all of it, in
+    /// part.
+    fn within_own(&self, book: &Book, by: JobId, victims: &[JobId], keeps_own: bool) -> Vec<JobId> {
+        if self.strategy.puts_out != PutOut::Reclaim {
+            return victims.to_vec();
+        }
         let mine = book.entry(by).job.queue;
         let mut kept: BTreeMap<QueueId, u64> = BTreeMap::new();
         let mut can_go = |victim: &JobId| {
@@ -132,23 +160,23 @@ impl Planner {
                 return true;
             }
             let kept = kept.entry(queue).or_insert_with(|| self.kept_milli(book, queue));
-            let held = held_milli(book, *victim);
-            let is_over = *kept >= book.queues()[queue.at()].own_milli + held;
+            let (own, held) = (book.queues()[queue.at()].own_milli, book.entry(*victim).held_milli());
+            let is_over = if keeps_own { *kept >= own + held } else { *kept > own };
             *kept -= if is_over { held } else { 0 };
             is_over
         };
-        victims.into_iter().filter(|victim| can_go(victim)).collect()
+        victims.iter().copied().filter(|victim| can_go(victim)).collect()
     }
 
-    /// Puts jobs out one by one until the need fits, then lets back in whoever need not go.
+    /// Puts jobs out one by one until the need fits and its queue may have it, then lets back in whoever need not go, the
+    /// most important first.
     fn plan(
         &mut self,
         book: &Book,
-        by: Option<JobId>,
         need: &Need,
         victims: Vec<JobId>,
+        is_within: impl Fn(&[JobId]) -> bool,
     ) -> Option<(Vec<JobId>, Vec<Member>)> {
-        let victims = self.within_own(book, by, victims);
         let searcher = self.searcher.as_mut()?;
         let mut trial = Trial::new(book);
         let mut out = Vec::new();
@@ -156,7 +184,7 @@ impl Planner {
         for victim in victims {
             trial.put_out(victim);
             out.push(victim);
-            if searcher.has_room(&trial, need) {
+            if is_within(&out) && searcher.has_room(&trial, need) {
                 found = searcher.find(&mut trial, need);
                 if found.is_some() {
                     break;
@@ -164,23 +192,17 @@ impl Planner {
             }
         }
         let mut members = found?.0;
-        for victim in out.clone() {
+        for victim in out.clone().into_iter().rev() {
+            let without: Vec<JobId> = out.iter().copied().filter(|other| *other != victim).collect();
             trial.put_back(victim);
-            match searcher.find(&mut trial, need) {
-                Some((without, _)) => {
-                    members = without;
-                    out.retain(|other| *other != victim);
-                }
+            let fits = if is_within(&without) { searcher.find(&mut trial, need) } else { None };
+            match fits {
+                Some((found, _)) => (members, out) = (found, without),
                 None => trial.put_out(victim),
             }
         }
         Some((out, members))
     }
-}
-
-fn held_milli(book: &Book, job: JobId) -> u64 {
-    let entry = book.entry(job);
-    entry.held().map(|member| u64::from(entry.ask(member).pod.asked_milli())).sum()
 }
 
 /// GPU time since a job came up: what it repeats at worst.

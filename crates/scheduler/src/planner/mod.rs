@@ -18,7 +18,7 @@ use weft_base::{Moment, Period};
 use crate::book::{Book, Refused, Stage};
 use crate::cluster::{Level, Shape};
 use crate::fleet::{Models, Pod, Typical, WHOLE_MILLI};
-use crate::job::{JobId, Need};
+use crate::job::{JobId, Need, QueueId};
 use crate::placings::Setting;
 use crate::policy::{Act, Budget, Change, Member, Policy, Promise, Reason};
 use crate::search::{Searcher, Trial};
@@ -45,8 +45,10 @@ enum Block {
     Room(u64),
     /// There is not even room on the empty cluster.
     Never,
-    /// A queue has no quota left.
+    /// A queue has no quota left, as of that count.
     Quota(u64, Reason),
+    /// A queue may never have so much.
+    Beyond(Reason),
 }
 
 /// A strategy at work.
@@ -136,6 +138,26 @@ impl Planner {
             self.are_promises_stale = true;
         }
         self.waiting.add(book, job, key);
+        // One that is more important than those of its kind so far may put out whom they could not.
+        if self.strategy.puts_out != PutOut::Nobody
+            && let Some((pair, _)) =
+                self.waiting.place(job).filter(|(pair, _)| self.waiting.head(*pair) == Some(key))
+        {
+            self.blocked.swap_remove(&pair);
+        }
+    }
+
+    /// A job is up: those that wait for its room may put it out from now on.
+    fn can_be_put_out(&mut self, book: &Book, job: JobId) {
+        // Where classes depend on time everything is looked at again every so often.
+        if matches!(self.strategy.puts_out, PutOut::Nobody | PutOut::ByClassOfTime) {
+            return;
+        }
+        let Some(bracket) = self.running.bracket(job) else { return };
+        let can = |(key, pair): (waiting::Key, Pair)| self.may_give_way(book, (pair.0, key.0), bracket);
+        if self.waiting.heads().any(can) {
+            self.blocked.clear();
+        }
     }
 
     /// Where a job stands in the order.
@@ -171,26 +193,34 @@ impl Planner {
         let need = self.waiting.need(pair.1).clone();
         let queue = book.entry(job).job.queue;
         if let Some(over) = book.exceeded(queue, need.least_gpu_milli()) {
-            let limit_milli = book.queues()[over.at()].limit_milli.unwrap_or(0);
-            let used_milli = book.used(over).gpu_milli;
-            let reason = Reason::Quota { queue: over, limit_milli, used_milli };
-            return Attempt::Blocked(Block::Quota(book.loosened_count(), reason));
+            if book.is_beyond(queue, need.least_gpu_milli()) {
+                return Attempt::Blocked(Block::Beyond(quota(book, over)));
+            }
+            let others = self.put_others_out(book, job, &need, now);
+            return others
+                .unwrap_or_else(|| Attempt::Blocked(Block::Quota(book.loosened_count(), quota(book, over))));
         }
         match self.place(book, job, &need, now) {
             Ok((members, why)) => self.decide_on(book, now, Act::Start(job, members), why),
             Err(Hindrance::Promise(at)) => Attempt::Delayed(at),
             Err(Hindrance::Room) if self.is_never_known(book, pair.1) => Attempt::Blocked(Block::Never),
             Err(Hindrance::Room) => {
-                if self.strategy.puts_out != PutOut::Nobody
-                    && let Some((evict, then)) = self.instead(book, job, &need, now)
-                {
-                    let why = vec![Reason::Instead(evict.clone())];
-                    return self.decide_on(book, now, Act::Transact { job, evict, then }, why);
+                if let Some(attempt) = self.put_others_out(book, job, &need, now) {
+                    return attempt;
                 }
                 self.promise(book, job, &need, now);
                 Attempt::Blocked(Block::Room(book.loosened_count()))
             }
         }
+    }
+
+    fn put_others_out(&mut self, book: &mut Book, job: JobId, need: &Need, now: Moment) -> Option<Attempt> {
+        if self.strategy.puts_out == PutOut::Nobody {
+            return None;
+        }
+        let (evict, then) = self.instead(book, job, need, now)?;
+        let why = vec![Reason::Instead(evict.clone())];
+        Some(self.decide_on(book, now, Act::Transact { job, evict, then }, why))
     }
 
     fn decide_on(&mut self, book: &mut Book, now: Moment, act: Act, why: Vec<Reason>) -> Attempt {
@@ -283,6 +313,11 @@ impl Planner {
     }
 }
 
+fn quota(book: &Book, over: QueueId) -> Reason {
+    let limit_milli = book.queues()[over.at()].limit_milli.unwrap_or(0);
+    Reason::Quota { queue: over, limit_milli, used_milli: book.used(over).gpu_milli }
+}
+
 /// What came of a job.
 enum Attempt {
     Started,
@@ -309,6 +344,7 @@ impl Policy for Planner {
             Change::Started(job) => {
                 self.broken.remove(&job);
                 self.runs(book, job);
+                self.can_be_put_out(book, job);
             }
             Change::Broken(job) => {
                 self.broken.insert(job);
@@ -340,8 +376,9 @@ impl Policy for Planner {
                     self.again_head(&mut heads, pair);
                 }
                 Attempt::Blocked(block) => {
-                    let stops = self.strategy.passing == Passing::Nobody && block != Block::Never;
-                    if block == Block::Never {
+                    let is_for_ever = matches!(block, Block::Never | Block::Beyond(_));
+                    let stops = self.strategy.passing == Passing::Nobody && !is_for_ever;
+                    if is_for_ever {
                         self.next_of_pair(book, &mut heads, (pair, job), None);
                     }
                     self.blocked.insert(pair, block);
@@ -375,7 +412,7 @@ impl Block {
     fn holds(&self, book: &Book) -> bool {
         match self {
             Self::Room(loosened) | Self::Quota(loosened, _) => *loosened == book.loosened_count(),
-            Self::Never => true,
+            Self::Never | Self::Beyond(_) => true,
         }
     }
 }

@@ -27,6 +27,11 @@ impl Running {
         }
     }
 
+    /// Queue and class of a job, if it is there.
+    pub fn bracket(&self, job: JobId) -> Option<Bracket> {
+        self.brackets.get(&job).map(|(bracket, _)| *bracket)
+    }
+
     /// Says when a job ends at the latest.
     pub fn set_due(&mut self, job: JobId, due: Option<Moment>) {
         let Some((_, known)) = self.brackets.get_mut(&job) else { return };

@@ -19,7 +19,7 @@ impl Planner {
             return vec![Reason::Never(searcher.lack(&Trial::new(idle), &need))];
         }
         if let Some((pair, key)) = self.waiting.place(job) {
-            if let Some(Block::Quota(_, reason)) = self.blocked.get(&pair) {
+            if let Some(Block::Quota(_, reason) | Block::Beyond(reason)) = self.blocked.get(&pair) {
                 return vec![reason.clone()];
             }
             let first = self.waiting.first();
