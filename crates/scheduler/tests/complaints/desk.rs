@@ -223,7 +223,9 @@ impl Desk {
                 entry.stage == Stage::Running && entry.due().is_some_and(|due| due <= next)
             };
             let over: Vec<JobId> = self.book.jobs().filter(due).map(|(job, _)| job).collect();
-            over.into_iter().for_each(|job| self.end(job));
+            for job in over {
+                self.end(job);
+            }
             self.decide();
         }
         self.now = seconds(until_s);
@@ -346,20 +348,20 @@ pub fn one(pod: Pod) -> Need {
     need(vec![Group::rigid("pod", Ask::of(pod), 1)])
 }
 
-pub fn required(level: Level) -> Option<Within> {
-    Some(Within { level, required: true })
+pub fn required(level: Level) -> Within {
+    Within { level, required: true }
 }
 
-pub fn preferred(level: Level) -> Option<Within> {
-    Some(Within { level, required: false })
+pub fn preferred(level: Level) -> Within {
+    Within { level, required: false }
 }
 
 pub fn within(need: Need, level: Level) -> Need {
-    Need { within: required(level), ..need }
+    Need { within: Some(required(level)), ..need }
 }
 
 pub fn near(need: Need, level: Level) -> Need {
-    Need { within: preferred(level), ..need }
+    Need { within: Some(preferred(level)), ..need }
 }
 
 /// As many of the lowest bits as `asked` has.

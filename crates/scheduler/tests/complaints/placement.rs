@@ -43,7 +43,9 @@ fn single_gpu_pods_take_leftovers_first() {
     let pair = desk.mask(last) | desk.mask(last) >> 1;
     let first: Vec<_> = singles.into_iter().filter(|job| desk.mask(*job) & pair == 0).collect();
     desk.end(last);
-    first.iter().for_each(|job| desk.end(*job));
+    for job in first {
+        desk.end(job);
+    }
     let free = desk.book.stand(NodeId(0)).whole_row();
     assert!(linked(desk.book.cluster(), lowest(free, Gpus::whole(0b11))), "the lowest GPU is of a pair");
     let leftover = desk.start(gang(1, 1));
