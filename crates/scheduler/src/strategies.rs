@@ -164,8 +164,8 @@ pub const STRATEGIES: &[Strategy] = &[
     },
     Strategy {
         name: "weft",
-        title: "ours: fair queues, importance, no job delayed by those that pass it; near each other, room for usual jobs kept",
-        order: &orders::PRIORITY,
+        title: "ours: fair queues, importance, short jobs first but not for ever, the first that waits is not delayed; near each other, room for usual jobs kept",
+        order: &orders::AGED,
         sharing: Sharing::Fair,
         passing: Passing::Easy,
         placing: &placings::HEADROOM,

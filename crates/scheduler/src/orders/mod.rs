@@ -1,5 +1,6 @@
 //! Orders in which jobs are looked at, one file each.
 
+mod aged;
 mod fifo;
 mod least_attained;
 mod priority;
@@ -10,6 +11,7 @@ use weft_base::Moment;
 
 use crate::book::Entry;
 
+pub use aged::ORDER as AGED;
 pub use fifo::ORDER as FIFO;
 pub use least_attained::ORDER as LEAST_ATTAINED;
 pub use priority::ORDER as PRIORITY;
@@ -30,7 +32,7 @@ pub struct Order {
 }
 
 /// All of them.
-pub const ORDERS: &[Order] = &[FIFO, PRIORITY, SHORTEST, SMALLEST, LEAST_ATTAINED];
+pub const ORDERS: &[Order] = &[FIFO, PRIORITY, SHORTEST, SMALLEST, AGED, LEAST_ATTAINED];
 
 impl Order {
     /// The order of that name.

@@ -220,8 +220,9 @@ impl Searcher {
         while left > 0 {
             let load = |leaf: u32| self.loads.get(leaf as usize).copied().unwrap_or(0.0);
             let tight = rooms.iter().filter(|(room, _)| *room >= left);
-            let tight = tight.min_by_key(|(room, leaf)| (Reverse(worth(1, load(*leaf))), *room, *leaf));
-            let wide = || rooms.iter().max_by_key(|(room, leaf)| (worth(*room, load(*leaf)), Reverse(*leaf)));
+            let tight = tight.min_by_key(|(room, leaf)| (*room, Reverse(worth(1, load(*leaf))), *leaf));
+            let wide =
+                || rooms.iter().max_by_key(|(room, leaf)| (*room, worth(1, load(*leaf)), Reverse(*leaf)));
             let next = tight.or_else(wide).copied().filter(|(room, _)| *room > 0);
             let Some((room, leaf)) = next else { break };
             rooms.retain(|(_, other)| *other != leaf);
