@@ -12,6 +12,7 @@ use crate::policy::{End, Event};
 
 impl World {
     pub(super) fn arrive(&mut self, load: Load) {
+        self.idle_wake_count = 0;
         let id = JobId(u32::try_from(self.lives.len()).unwrap_or(u32::MAX));
         let is_watched = self.setup.stories.has(&load.job.name);
         if is_watched {

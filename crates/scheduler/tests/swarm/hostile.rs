@@ -1,5 +1,7 @@
 //! A policy that means no good: it proposes whatever comes to its mind, and only now and then what makes sense.
 
+use std::collections::BTreeMap;
+
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -15,13 +17,15 @@ pub struct Hostile {
     random: ChaCha8Rng,
     /// Proposals that make no sense, until it is tired of them: jobs could never end otherwise.
     mischief: u32,
+    /// Jobs that did not fit with their fewest members, as of that count of `Book::loosened_count`.
+    too_large: BTreeMap<JobId, u64>,
 }
 
 impl Hostile {
     pub fn new(seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x5eed);
         let mischief = random.random_range(0..300);
-        Self { random, mischief }
+        Self { random, mischief, too_large: BTreeMap::new() }
     }
 }
 
@@ -107,6 +111,7 @@ impl Hostile {
     fn make_sense(&mut self, book: &mut Book, now: Moment, job: JobId) {
         let is_patient = self.mischief > 0 && self.random.random_range(0..4) == 0;
         match book.entry(job).stage {
+            Stage::Queued if self.too_large.get(&job) == Some(&book.loosened_count()) => {}
             Stage::Queued if !is_patient => {
                 let wants_most = self.random.random();
                 let count = |group: &weft_scheduler::job::Group| {
@@ -114,6 +119,8 @@ impl Hostile {
                 };
                 if let Some(members) = place(book, job, &mut stands(book), count) {
                     propose(book, now, &Act::Start(job, members));
+                } else if !wants_most {
+                    self.too_large.insert(job, book.loosened_count());
                 }
             }
             Stage::Broken if !is_patient => {

@@ -172,9 +172,8 @@ fn within(random: &mut ChaCha8Rng) -> Option<Within> {
 }
 
 fn group(at: usize, cluster: &Cluster, random: &mut ChaCha8Rng) -> Group {
-    let most_count = *[1, 1, 1, 2, 3, 4, 6].choose(random).unwrap();
-    let least_count =
-        if random.random_range(0..3) == 0 { random.random_range(1..=most_count) } else { most_count };
+    let most_count = *[1, 1, 2, 3, 4, 6].choose(random).unwrap();
+    let least_count = if random.random() { random.random_range(1..=most_count) } else { most_count };
     let sets = (most_count % 2 == 0 && random.random_range(0..3) == 0).then(|| {
         (
             2,
