@@ -249,7 +249,6 @@ fn jobs_that_must_span_leaves_take_few_and_quiet_ones() {
     // Leaves of two nodes. A ring is on leaves 0 and 1, and one node of leaf 2 is closed: leaves 1 and 2 have a node each.
     // A second ring takes leaf 3 and one of those: the one whose uplinks nobody uses.
     let mut desk = Desk::new("contention", 8, Vec::new());
-    desk.event(Event::Node(NodeId(5), Health::Draining));
     let traffic = Some(Traffic { exposed_milli: 300, pattern: Pattern::Ring });
     let mut ids = Vec::new();
     for need in [gang(3, 8), gang(3, 8)] {
@@ -267,6 +266,7 @@ fn jobs_that_must_span_leaves_take_few_and_quiet_ones() {
         desk.event(Event::Submitted(Box::new(job)));
         desk.decide();
         ids.push(id);
+        desk.event(Event::Node(NodeId(5), Health::Draining));
     }
     let leaves = |job: JobId| {
         let mut leaves: Vec<u32> = desk.nodes(job).iter().map(|node| node / 2).collect();
