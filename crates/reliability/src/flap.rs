@@ -7,6 +7,9 @@
 use thiserror::Error;
 use weft_base::FailureRate;
 
+/// The largest mean of which counts are drawn at once: the chance of a day without any must not vanish.
+pub const MEAN_MOST: f64 = 100.0;
+
 /// How many flaps a day has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bursts {
@@ -58,14 +61,47 @@ impl Bursts {
 
     /// The chance that a day has exactly `count` flaps.
     pub fn chance_of(&self, count: u32) -> f64 {
-        let (none, step): (f64, &dyn Fn(f64) -> f64) = match self.size_ratio() {
-            None => (libm::exp(-self.mean_count), &|k| self.mean_count / (k + 1.0)),
-            Some(size) => {
-                let stop = 1.0 / self.dispersion_ratio;
-                (libm::pow(stop, size), &move |k| (k + size) / (k + 1.0) * (1.0 - stop))
-            }
+        let none = match self.size_ratio() {
+            None => libm::exp(-self.mean_count),
+            Some(size) => libm::pow(1.0 / self.dispersion_ratio, size),
         };
-        (0..count).fold(none, |chance, k| chance * step(f64::from(k)))
+        (0..count).fold(none, |chance, k| chance * self.step(k))
+    }
+
+    /// The count that a day has whose place among all days, in order of their counts, is that share: with shares that are
+    /// drawn evenly from 0 to 1, days as they come. For means up to `MEAN_MOST`; more is the sum of several.
+    pub fn count_at(&self, place_share: f64) -> u32 {
+        let most = self.mean_count + 40.0 * libm::sqrt(self.mean_count * self.dispersion_ratio) + 40.0;
+        let (mut chance, mut sum, mut count) = (self.chance_of(0), 0.0, 0_u32);
+        loop {
+            sum += chance;
+            if sum >= place_share || f64::from(count) > most {
+                return count;
+            }
+            chance *= self.step(count);
+            count += 1;
+        }
+    }
+
+    /// Parts that share no cause, each with a mean of at most `MEAN_MOST`, and how many of them: their counts add up to
+    /// those of the whole.
+    pub fn parts(&self) -> (Self, u32) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturating, and never negative"
+        )]
+        let count = libm::ceil(self.mean_count / MEAN_MOST).max(1.0) as u32;
+        (Self { mean_count: self.mean_count / f64::from(count), ..*self }, count)
+    }
+
+    /// The chance of one more than `count` over that of `count`.
+    fn step(&self, count: u32) -> f64 {
+        let k = f64::from(count);
+        match self.size_ratio() {
+            None => self.mean_count / (k + 1.0),
+            Some(size) => (k + size) / (k + 1.0) * (1.0 - 1.0 / self.dispersion_ratio),
+        }
     }
 
     /// The chance that a day has `count` flaps or more.
@@ -91,6 +127,21 @@ mod tests {
         let days = bursts.chance_of_at_least(5) * 348.0;
         assert!((6.0..13.0).contains(&days), "{days}");
         assert!(independent.chance_of_at_least(5) * 348.0 < 0.2);
+    }
+
+    #[test]
+    fn counts_of_days_have_the_mean_and_the_variance() {
+        // 1000 days at even places.
+        let days = |bursts: Bursts| -> (f64, f64) {
+            let counts: Vec<u32> =
+                (0..1000).map(|day| bursts.count_at((f64::from(day) + 0.5) / 1000.0)).collect();
+            let of = Bursts::of_counts(&counts).unwrap();
+            (of.mean_count, of.dispersion_ratio)
+        };
+        let (mean, dispersion) = days(Bursts { mean_count: 0.612, dispersion_ratio: 3.31 });
+        assert!((mean - 0.612).abs() < 0.02 && (dispersion - 3.31).abs() < 0.2, "{mean} {dispersion}");
+        let (mean, dispersion) = days(Bursts { mean_count: 5.0, dispersion_ratio: 1.0 });
+        assert!((mean - 5.0).abs() < 0.02 && (dispersion - 1.0).abs() < 0.05, "{mean} {dispersion}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod link;
 mod xid;
 
 pub use checkpoint::{Storage, best_interval};
-pub use flap::{Bursts, NotCounts};
+pub use flap::{Bursts, MEAN_MOST, NotCounts};
 pub use goodput::{Goodput, Job, Refusal, SMALLEST_GPUS, mean_time_to_failure};
-pub use link::{Expected, expected};
+pub use link::{Expected, expected, gap_at};
 pub use xid::{Action, Class, class};

@@ -26,6 +26,15 @@ pub fn expected(
     Expected { low_count: a.min(b), count: b, high_count: c.max(b) }
 }
 
+/// The time until the next event of `count` like things that fail independently, whose place among all such times, in
+/// order, is that share: with shares that are drawn evenly from 0 to 1, gaps as they come. Never, where nothing fails.
+pub fn gap_at(rate: FailureRate, count: u64, place_share: f64) -> Option<Period> {
+    #[expect(clippy::cast_precision_loss, reason = "no cluster has 2^53 parts")]
+    let per_hour = rate.per_hour() * count as f64;
+    let hours = -libm::log(1.0 - place_share.clamp(0.0, 1.0)) / per_hour;
+    (per_hour > 0.0 && hours.is_finite()).then(|| Period::from_hours(hours))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +52,18 @@ mod tests {
         let modules = rate("0.2 per transceiver-year");
         let feared = expected(modules, (modules, modules), 2 * 3072, month).count;
         assert!((feared / links.count - 58.5).abs() < 0.5, "{feared}");
+    }
+
+    #[test]
+    fn gaps_are_exponential() {
+        // A thousand nodes at 1 per 1000 node-days: one a day. Half of the gaps are below ln 2 days = 16.64 h.
+        let rate: FailureRate = "1 per 1000 node-days".parse().unwrap();
+        assert!((gap_at(rate, 1000, 0.5).unwrap().as_hours() - 16.636).abs() < 0.001);
+        let mean: f64 = (0..10_000)
+            .map(|at| gap_at(rate, 1000, (f64::from(at) + 0.5) / 10_000.0).unwrap().as_hours())
+            .sum::<f64>()
+            / 10_000.0;
+        assert!((mean - 24.0).abs() < 0.05, "{mean}");
+        assert_eq!(gap_at(rate, 0, 0.5), None);
     }
 }

@@ -6,6 +6,7 @@
 
 mod agenda;
 mod binds;
+mod draw;
 mod faults;
 mod jobs;
 mod life;
@@ -35,6 +36,7 @@ use life::{Life, Phase};
 use tally::{Standing, Tally};
 use truth::Truth;
 
+pub use draw::{Rates, Repairs, draw};
 pub use fault::{Fault, Trouble};
 pub use record::{
     Areas, Beat, Fate, GpuTime, Happening, JobRecord, Leave, Record, Sample, Spans, Spent, Spread, Stay,
