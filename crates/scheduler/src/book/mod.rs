@@ -4,6 +4,8 @@ mod audit;
 mod decide;
 mod events;
 mod queues;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
