@@ -18,6 +18,8 @@ mod truth;
 
 pub mod fault;
 pub mod record;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::discriminant;
