@@ -118,6 +118,22 @@ impl Need {
             .sum()
     }
 
+    /// With no more members than have so many thousandths of GPUs, but with those that it needs.
+    #[must_use]
+    pub fn at_most(&self, gpu_milli: u64) -> Self {
+        let mut need = self.clone();
+        let mut over_milli = self.gpu_milli().saturating_sub(gpu_milli);
+        for group in need.groups.iter_mut().rev() {
+            let each_milli = u64::from(group.ask.pod.asked_milli());
+            let spare_count = u64::from(group.most_count.saturating_sub(group.least_count));
+            let less_count = if each_milli == 0 { 0 } else { over_milli.div_ceil(each_milli) };
+            let less_count = u32::try_from(less_count.min(spare_count)).unwrap_or(0);
+            group.most_count -= less_count;
+            over_milli = over_milli.saturating_sub(u64::from(less_count) * each_milli);
+        }
+        need
+    }
+
     /// Thousandths of GPUs that it wants.
     pub fn gpu_milli(&self) -> u64 {
         self.groups

@@ -110,6 +110,15 @@ impl Book {
         })
     }
 
+    /// Thousandths of GPUs that a queue may have in addition, if it or one above has a limit.
+    pub fn left_milli(&self, queue: QueueId) -> Option<u64> {
+        let left = |queue: QueueId| {
+            let limit = self.queues[queue.at()].limit_milli?;
+            Some(limit.saturating_sub(self.used(queue).gpu_milli))
+        };
+        self.line(queue).filter_map(left).min()
+    }
+
     /// Whether one of the line may never have so much.
     pub fn is_beyond(&self, queue: QueueId, asked_milli: u64) -> bool {
         let mut limits = self.line(queue).filter_map(|queue| self.queues[queue.at()].limit_milli);

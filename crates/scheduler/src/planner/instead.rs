@@ -52,7 +52,7 @@ impl Planner {
             for victims in &plans {
                 let victims = self.within_own(book, job, victims, *keeps_own);
                 let is_within = |out: &[JobId]| book.exceeded_without(out, queue, least_milli).is_none();
-                let Some((evict, then)) = self.plan(book, need, victims, is_within) else { continue };
+                let Some((evict, then)) = self.plan(book, job, need, victims, is_within) else { continue };
                 let cost = self.cost(book, &evict, now);
                 if best.as_ref().is_none_or(|(known, _, _)| cost < *known) {
                     best = Some((cost, evict, then));
@@ -78,7 +78,7 @@ impl Planner {
         let is_less = |victim: &JobId| book.entry(*victim).job.priority < book.entry(job).job.priority;
         let victims: Vec<JobId> = self.running.of(|_| true).filter(is_less).collect();
         let plans = self.candidates(book, level, now, &victims);
-        let found = plans.into_iter().filter_map(|victims| self.plan(book, need, victims, |_| true));
+        let found = plans.into_iter().filter_map(|victims| self.plan(book, job, need, victims, |_| true));
         found.map(|(evict, _)| evict).min_by_key(Vec::len).unwrap_or_default()
     }
 
@@ -173,12 +173,14 @@ impl Planner {
     fn plan(
         &mut self,
         book: &Book,
+        job: JobId,
         need: &Need,
         victims: Vec<JobId>,
         is_within: impl Fn(&[JobId]) -> bool,
     ) -> Option<(Vec<JobId>, Vec<Member>)> {
         let searcher = self.searcher.as_mut()?;
-        let mut trial = Trial::new(book);
+        // Nobody leaves a node for a job that it refused.
+        let mut trial = Trial::without(book, &book.entry(job).refused_on);
         let mut out = Vec::new();
         let mut found = None;
         for victim in victims {

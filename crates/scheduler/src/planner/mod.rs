@@ -196,10 +196,11 @@ impl Planner {
             if book.is_beyond(queue, need.least_gpu_milli()) {
                 return Attempt::Blocked(Block::Beyond(quota(book, over)));
             }
-            let others = self.put_others_out(book, job, &need, now);
-            return others
-                .unwrap_or_else(|| Attempt::Blocked(Block::Quota(book.loosened_count(), quota(book, over))));
+            let others = self.put_others_out(book, job, &need.at_most(0), now);
+            let block = || Attempt::Blocked(Block::Quota(book.loosened_count(), quota(book, over)));
+            return others.unwrap_or_else(block);
         }
+        let need = if let Some(left) = book.left_milli(queue) { need.at_most(left) } else { need };
         match self.place(book, job, &need, now) {
             Ok((members, why)) => self.decide_on(book, now, Act::Start(job, members), why),
             Err(Hindrance::Promise(at)) => Attempt::Delayed(at),

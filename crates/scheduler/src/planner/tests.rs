@@ -277,3 +277,17 @@ fn jobs_that_must_span_leaves_take_few_and_quiet_ones() {
     assert_eq!(first, [0, 1]);
     assert_eq!(second, [2, 3]);
 }
+
+#[test]
+fn an_elastic_job_takes_no_more_than_its_queue_may_have() {
+    let queue = Queue { limit_milli: Some(3000), ..Queue::named("small") };
+    let mut desk = Desk::new("best-fit", 1, vec![queue]);
+    let elastic = Need {
+        groups: vec![Group { least_count: 1, ..Group::rigid("worker", Ask::of(pod(1)), 4) }],
+        within: None,
+    };
+    let job = desk.submit(elastic, 0, None);
+    desk.decide();
+    assert!(desk.runs(job));
+    assert_eq!(desk.book.used(QueueId(0)).gpu_milli, 3000);
+}

@@ -1,7 +1,7 @@
 //! What happens between the decision and the running pod.
 
 use weft_scheduler::cluster::{DeviceControl, NodeId};
-use weft_scheduler::job::{Ask, Group};
+use weft_scheduler::job::{Ask, Group, QueueId};
 use weft_scheduler::policy::{Event, Outcome};
 use weft_scheduler::{Pod, book::Stage};
 
@@ -123,4 +123,19 @@ fn a_gpu_that_a_stranger_has_costs_one_try() {
     desk.run_until(5);
     assert!(desk.runs(job));
     assert_eq!((desk.node(job), desk.binds.len()), (1, 2));
+}
+
+/// kubernetes/kubernetes#70010 for one that puts others out: the node refuses it, the others come back, and are put out
+/// again for the next try.
+#[test]
+fn nobody_is_put_out_again_for_a_pod_that_the_node_refuses() {
+    let mut desk = Desk::new("priority", switched(1, 1));
+    let low = desk.start(gang(1, 8));
+    let high = desk.submit_as(QueueId(0), gang(1, 8), 1, None);
+    desk.refused.insert(high);
+    desk.decide();
+    assert_eq!(desk.evictions, [low]);
+    assert!(desk.runs(low) && !desk.runs(high), "it comes back while the other waits");
+    desk.run_until(600);
+    assert_eq!(desk.evictions, [low]);
 }

@@ -35,6 +35,8 @@ pub struct Desk {
     pub evictions: Vec<JobId>,
     /// Nodes whose kubelets refuse every pod.
     pub refusing: BTreeSet<NodeId>,
+    /// Jobs whose pods every kubelet refuses.
+    pub refused: BTreeSet<JobId>,
     /// Whether members stay where they come up until `comes_up` says that they are there.
     pub is_slow_to_start: bool,
     /// Whether jobs that are put out stay until `leaves` says that they have gone.
@@ -60,6 +62,7 @@ impl Desk {
             binds: Vec::new(),
             evictions: Vec::new(),
             refusing: BTreeSet::new(),
+            refused: BTreeSet::new(),
             is_slow_to_start: false,
             is_slow_to_leave: false,
             choice: |_, asked| asked.mask_row,
@@ -157,7 +160,8 @@ impl Desk {
 
     /// The kubelets start a job's members, or one of them refuses.
     fn bring_up(&mut self, Bind { decision, job, members }: Bind) {
-        if members.iter().any(|(_, member)| self.refusing.contains(&member.node)) {
+        let is_refused = members.iter().any(|(_, member)| self.refusing.contains(&member.node));
+        if is_refused || self.refused.contains(&job) {
             self.event(Event::Bound(decision, Outcome::Conflict));
             return;
         }

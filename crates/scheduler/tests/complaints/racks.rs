@@ -87,21 +87,22 @@ fn a_group_that_likes_to_be_together_is_although_another_group_is_elsewhere() {
         within: Some(preferred(Level::Leaf)),
         ..Group::rigid(name, Ask::of(pod(8)), count)
     };
-    let job = desk.start(near(need(vec![group("master", 1), group("worker", 2)]), Level::Spine));
+    let job = desk.start(need(vec![group("master", 1), group("worker", 2)]));
     assert_eq!(desk.ranks(job), [2, 0, 1]);
 }
 
-/// volcano-sh/volcano#4188: the workers of a server of models must be in one rack, the leader may be anywhere. Two nodes
-/// are free in one rack and one in another: the leader must not take one of the two.
+/// volcano-sh/volcano#4188: the workers of a server of models must be in one rack, the two that lead may be anywhere. Two
+/// nodes are free in one rack and one in each of two others: those that lead must not take the two.
 #[test]
 fn only_those_are_tied_that_ask_for_it() {
-    let mut cluster = racked(4, 2);
-    cluster.nodes.truncate(3);
+    let mut cluster = racked(6, 2);
+    cluster.nodes.remove(5);
+    cluster.nodes.remove(3);
     let mut desk = Desk::new("best-fit", cluster);
-    let leader = Group::rigid("leader", Ask::of(pod(8)), 1);
+    let leaders = Group::rigid("leader", Ask::of(pod(8)), 2);
     let workers = Group { within: Some(required(Level::Rack)), ..Group::rigid("worker", Ask::of(pod(8)), 2) };
-    let job = desk.start(need(vec![leader, workers]));
-    assert_eq!(desk.ranks(job), [2, 0, 1]);
+    let job = desk.start(need(vec![leaders, workers]));
+    assert_eq!(desk.ranks(job), [2, 3, 0, 1]);
 }
 
 /// kubernetes-sigs/kueue#7446: two nodes can take the leader; on one it costs fewer workers their places, on the other
