@@ -127,9 +127,26 @@ pub struct Gpu {
     /// Arithmetic rates.
     #[serde(default)]
     pub compute: Compute,
+    /// What it can be cut into (NVIDIA's MIG); absent where it cannot, or where no source was found.
+    #[serde(default)]
+    pub partitions: Option<Fact<Vec<Partition>>>,
     /// What a reader should know.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+/// A part into which a GPU can be cut.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Partition {
+    /// As the driver writes it: `3g.40gb`.
+    pub name: String,
+    /// Slices of compute that it has; the largest partition has all of them.
+    pub compute: u8,
+    /// Slices of memory that it has, of at most eight.
+    pub memory: u8,
+    /// Slices of memory at which it may begin.
+    pub starts: Vec<u8>,
 }
 
 /// A network adapter.

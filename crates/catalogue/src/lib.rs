@@ -18,7 +18,9 @@ mod optics;
 mod price;
 
 pub use catalogue::{Catalogue, NotFound};
-pub use device::{Attachment, Bridge, Compute, Cpu, Form, Gpu, Nic, PeerToPeer, Switch, SwitchKind};
+pub use device::{
+    Attachment, Bridge, Compute, Cpu, Form, Gpu, Nic, Partition, PeerToPeer, Switch, SwitchKind,
+};
 pub use engine::{Engine, EngineOn};
 pub use fact::{Fact, Grade, Source};
 pub use failure::{Event, Failure, Restart};

@@ -3,12 +3,14 @@
 //! A row that cannot be read is left out with a warning that has its place; a table without the columns that it needs is
 //! refused as a whole.
 
+mod jobs;
 mod philly;
 mod table;
 mod tiresias;
 
 use weft_base::{Code, Diagnostic, Severity};
 
+pub use jobs::{JOB_KEYS, JobLine, JobRow, Names, jobs};
 pub use philly::{PhillyRow, philly};
 pub use table::Table;
 pub use tiresias::{TiresiasCluster, TiresiasRow, tiresias, tiresias_cluster};
@@ -70,21 +72,23 @@ impl<T> Rows<T> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{philly, tiresias, tiresias_cluster};
+    use super::{jobs, philly, tiresias, tiresias_cluster};
 
     proptest! {
         /// No text makes a reader panic, and what it does not read it says.
         #[test]
-        fn any_text_is_read_or_refused(head in 0..4_usize, text in "([-0-9a-f:. ,\"\n]{0,40}|\\PC{0,40})") {
+        fn any_text_is_read_or_refused(head in 0..5_usize, text in "([-0-9a-f:. ,\"\n]{0,40}|\\PC{0,40})") {
             let heads = [
                 "timestamp,duration,num_gpus,cluster",
                 "job_id,num_gpu,submit_time,duration,model_name",
                 "num_switch,num_node_p_switch,num_gpu_p_node,num_cpu_p_node,mem_p_node",
+                "job,duration,gpus,models,memory,one-numa",
                 "",
             ];
             let text = format!("{}\n{text}", heads[head]);
             let counts = [
                 { let found = philly("t", &text); (found.rows.len(), found.diagnostics.len()) },
+                { let found = jobs("t", &text); (found.rows.len(), found.diagnostics.len()) },
                 { let found = tiresias("t", &text); (found.rows.len(), found.diagnostics.len()) },
                 { let found = tiresias_cluster("t", &text); (usize::from(found.is_ok()), usize::from(found.is_err())) },
             ];

@@ -80,6 +80,11 @@ impl<'t> Table<'t> {
         self.head.iter()
     }
 
+    /// The same, as the library has them.
+    pub(super) fn record(&self) -> &StringRecord {
+        &self.head
+    }
+
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.head.iter().position(|head| head == name)
