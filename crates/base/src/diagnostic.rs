@@ -1,6 +1,7 @@
 //! A finding about an input: what, where, and what to do about it.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::Code;
 
@@ -43,6 +44,16 @@ impl Place {
     /// A place in `file`; `line` and `column` count from 1, `length` in characters.
     pub fn new(file: impl Into<String>, line: u32, column: u32, length: u32) -> Self {
         Self { file: file.into(), line, column, length }
+    }
+
+    /// The place of a range of bytes of `text`, which is what `file` holds; of several lines the first is meant.
+    pub fn in_text(file: impl Into<String>, text: &str, range: &Range<usize>) -> Self {
+        let before = text.get(..range.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let marked = text.get(range.clone()).and_then(|marked| marked.lines().next()).unwrap_or_default();
+        let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        Self::new(file, small(line), small(column), small(marked.chars().count()))
     }
 }
 
@@ -131,6 +142,14 @@ mod tests {
             "topo.txt:3:9: warning[cell-unknown]: cannot read the cell `NVX` \
              (hint: expected NV1 to NV18, PIX, PXB, PHB, NODE or SYS)"
         );
+    }
+
+    #[test]
+    fn a_range_of_bytes_has_a_line_and_a_column() {
+        // `wer` in the second line, behind three characters of which one takes two bytes.
+        let place = Place::in_text("t", "a = 1\nb=äwer\n", &(10..13));
+        assert_eq!(place, Place::new("t", 2, 4, 3));
+        assert_eq!(Place::in_text("t", "a\nb", &(0..3)), Place::new("t", 1, 1, 1));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod placings;
 pub mod planner;
 pub mod policy;
 pub mod room;
+pub mod scenario;
 pub mod search;
 pub mod stand;
 pub mod strategies;
@@ -30,4 +31,4 @@ pub use room::Room;
 pub use strategies::{STRATEGIES, Strategy};
 
 /// Diagnostic codes of this crate.
-pub const CODES: &[weft_base::Code] = &[];
+pub const CODES: &[weft_base::Code] = &[scenario::SCHEDULE_SCENARIO];

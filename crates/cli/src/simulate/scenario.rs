@@ -1,7 +1,5 @@
 //! Scenario files: a cluster, jobs on it, and what goes wrong when.
 
-use std::ops::Range;
-
 use serde::Deserialize;
 use toml::Spanned;
 use weft_base::{Bytes, Diagnostic, Place, Rate, Ratio, Span};
@@ -179,7 +177,7 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario, Diagnostic> {
         let message = error.message().trim_end().to_owned();
         let finding = Diagnostic::error(SCENARIO, message).hint("docs/reference/scenario.md lists all keys");
         match error.span() {
-            Some(span) => finding.at(place(name, text, &span)),
+            Some(span) => finding.at(Place::in_text(name, text, &span)),
             None => finding,
         }
     })?;
@@ -187,17 +185,6 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario, Diagnostic> {
         return Err(Diagnostic::error(SCENARIO, "a scenario needs a job").hint("add a table `[[job]]`"));
     }
     Ok(scenario)
-}
-
-/// Where a value of the scenario stands.
-pub fn place(name: &str, text: &str, span: &Range<usize>) -> Place {
-    let before = text.get(..span.start).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let length =
-        text.get(span.clone()).map_or(0, |marked| marked.lines().next().unwrap_or_default().chars().count());
-    let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    Place::new(name, narrow(line), narrow(column), narrow(length))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub use network::Network;
 pub use reaction::Reaction;
 
 use super::choose::{Arena, Judged, choose};
-use super::scenario::{self, JobSpec, Scenario};
+use super::scenario::{JobSpec, Scenario};
 use crate::codes::{NO_SUCH_GPU, SCENARIO, UNPLAYABLE};
 use crate::gpus;
 
@@ -88,7 +88,7 @@ pub fn prepare(
 
 impl Context<'_> {
     fn place<T>(&self, value: &toml::Spanned<T>) -> Place {
-        scenario::place(self.name, self.text, &value.span())
+        Place::in_text(self.name, self.text, &value.span())
     }
 
     fn job(&self, number: usize, spec: &JobSpec, network: &Network) -> Result<JobSetup, Diagnostic> {

@@ -4,6 +4,8 @@
 //! would run if nobody ever had to wait. Its percentile is over time, from the first submission to the last end, each
 //! demand weighted by how long it lasted.
 
+mod play;
+
 use std::collections::BTreeMap;
 
 use weft_base::{Moment, Period};
@@ -12,6 +14,8 @@ use weft_formats::traces::PhillyRow;
 use crate::cluster::{Cluster, Level};
 use crate::fleet::{Models, NodeKind, Pod, WHOLE_MILLI};
 use crate::job::{Ask, Group, Job, Need, QueueId, Within};
+
+pub use play::{CLASSES, SMALL_COUNT, Waits, Way};
 
 /// GPUs of a node: most of Philly's servers had eight (Jeon et al., ATC'19, §2.1).
 pub const NODE_GPU_COUNT: u8 = 8;
