@@ -215,8 +215,22 @@ pub const SLOW_PAIR: Code = Code {
 /// A policy of that name is not known.
 pub const NO_SUCH_POLICY: Code = Code {
     name: "no-such-policy",
-    explanation: "The scheduler has no policy of that name. Each policy is one file in `crates/scheduler/src/policies`; \
-        `weft schedule --help` says what a study is, and its table ends with what each policy does.",
+    explanation: "The scheduler has no policy of that name. `weft schedule --help` says what is played; every report \
+        ends with what each of its policies does.",
+};
+
+/// A job of that name is not in the scenario.
+pub const NO_SUCH_JOB: Code = Code {
+    name: "no-such-job",
+    explanation: "The scenario has no job of that name. Several jobs of one row have numbers behind its name, from 0 on: \
+        `train-0`, `train-1`. `weft schedule SCENARIO --format csv` lists all jobs.",
+};
+
+/// Options of the scheduler that do not go together.
+pub const SCHEDULE_OPTIONS: Code = Code {
+    name: "schedule-options",
+    explanation: "The sources or options of `weft schedule` do not go together: a scenario is one file in TOML and perhaps \
+        tables of its jobs in CSV, a study takes one trace and is printed as text or JSON.",
 };
 
 /// Codes of this crate.
@@ -243,6 +257,8 @@ pub const CODES: &[Code] = &[
     NO_SUCH_GPU,
     NO_SUCH_ALGORITHM,
     NO_SUCH_POLICY,
+    NO_SUCH_JOB,
+    SCHEDULE_OPTIONS,
     NOT_WRITTEN,
     NOTHING_TO_EXPLAIN,
     NOT_MEASURED,

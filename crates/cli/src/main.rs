@@ -7,6 +7,7 @@ mod advise;
 mod arguments;
 mod bench;
 mod calibration;
+mod cells;
 mod changes;
 mod codes;
 mod commands;

@@ -22,6 +22,7 @@ pub mod search;
 pub mod stand;
 pub mod strategies;
 pub mod study;
+pub mod words;
 pub mod world;
 
 pub use fleet::{Fleet, Models, NodeKind, Pod, Typical};

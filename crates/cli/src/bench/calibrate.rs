@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
-use weft_base::{Bytes, Diagnostic, Rate, Span};
+use weft_base::{Bytes, Diagnostic, Place, Rate, Span};
 use weft_collective::Rank;
 use weft_runtime::model::{Calibration, Local, Probed, Probes, Rates, Regime};
 use weft_runtime::{Choice, Communicator, Either, Fault, Tuning};
@@ -14,7 +14,6 @@ use super::Task;
 use crate::codes::CALIBRATION;
 use crate::exit::Failure;
 use crate::output;
-use crate::simulate::scenario::place;
 
 /// How long each probe takes about, each time.
 const PROBE: Duration = Duration::from_millis(5);
@@ -138,14 +137,14 @@ fn calibration_file(name: &str, text: &str) -> Result<Calibration, Diagnostic> {
     let file: File = toml::from_str(text).map_err(|error| {
         let finding = Diagnostic::error(CALIBRATION, error.message().trim_end().to_owned()).hint(hint);
         match error.span() {
-            Some(span) => finding.at(place(name, text, &span)),
+            Some(span) => finding.at(Place::in_text(name, text, &span)),
             None => finding,
         }
     })?;
     if *file.version.get_ref() != VERSION {
         let why = format!("this is version {} of the file, not {VERSION}", file.version.get_ref());
         return Err(Diagnostic::error(CALIBRATION, why)
-            .at(place(name, text, &file.version.span()))
+            .at(Place::in_text(name, text, &file.version.span()))
             .hint(hint));
     }
     Ok(Calibration {

@@ -13,6 +13,8 @@ pub mod measured;
 pub mod plan;
 pub mod predict;
 pub mod schedule;
+pub mod schedule_philly;
+pub mod schedule_run;
 pub mod serve;
 pub mod show;
 pub mod simulate;

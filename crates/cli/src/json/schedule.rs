@@ -5,7 +5,7 @@ use weft_base::Diagnostic;
 use weft_scheduler::study::{PERCENTS, mean};
 
 use super::{DiagnosticJson, all};
-use crate::schedule::{Learn, Outcome, Plan, average};
+use crate::schedule::fgd::{Learn, Outcome, Plan, average};
 
 /// The version of this document.
 pub const SCHEMA: &str = "weft/schedule/1";

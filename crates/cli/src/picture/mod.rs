@@ -73,6 +73,17 @@ impl Picture {
         );
     }
 
+    /// A line that keeps its height from each point to the next, and from the last to `end`.
+    pub fn steps(&mut self, class: &str, is_dashed: bool, points: &[(f64, f64)], end: Pixels) {
+        let Some(((x, y), rest)) = points.split_first() else { return };
+        let dash = if is_dashed { " stroke-dasharray=\"4 3\"" } else { "" };
+        let _ = write!(self.body, "<path class=\"{class}\"{dash} d=\"M{x:.1} {y:.1}");
+        for (x, y) in rest {
+            let _ = write!(self.body, "H{x:.1}V{y:.1}");
+        }
+        let _ = writeln!(self.body, "H{end:.1}\"/>");
+    }
+
     /// Text on the baseline.
     pub fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         let (anchor, text) = (anchor.word(), escaped(text));

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use weft_predictor::validate::{CalibratedReport, GroupScore, Report, Scored};
 
+use crate::cells::quoted;
+
 const HEADER: &str = "file,line,group,kind,machine,collective,bytes,measured_gbps,predicted_gbps,low_gbps,high_gbps,algorithm,protocol,\
     error,factor,warned,reason,fitted_to\n";
 
@@ -51,13 +53,4 @@ fn scored(group: &GroupScore, row: &Scored, fitted_to: &str) -> String {
     let _ = write!(text, "{measured},{predicted},{low},{high},{algorithm},{protocol},");
     let _ = writeln!(text, "{:.4},{:.4},{},,{fitted_to}", row.error, row.factor, row.warned.join(" "));
     text
-}
-
-/// In quotes where a comma or a quote would end the field.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }

@@ -10,7 +10,7 @@ use weft_base::{Bytes, Diagnostic, Moment, Period};
 use super::{Rows, Table};
 
 /// A job, or several that are alike.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct JobRow {
     /// What it is called; several get numbers behind it.

@@ -19,6 +19,9 @@ const NODES_MOST: u32 = 1_000_000;
 /// Keeps services off nodes with accelerators, where there are other nodes for them.
 pub const ACCELERATOR: &str = "accelerator";
 
+/// GPUs of a group that names no model.
+const UNNAMED: &str = "gpu";
+
 /// What a model is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Good {
@@ -110,14 +113,19 @@ fn shape(
         return None;
     }
     let control = control(span, group, spots)?;
-    let Some(name) = group.gpu.as_deref().filter(|_| kind.gpu_count > 0) else {
-        if kind.gpu_count > 0 || group.gpu.is_some() {
-            let place = spots.key(span, if group.gpu.is_some() { "gpu" } else { "gpus" });
-            spots.wrong(place, "`gpu` and `gpus` go together", "give the model and how many a node has");
-            return None;
+    let Some(name) = group.gpu.as_deref() else {
+        let plain = Shape { control, ..Shape::switched(kind) };
+        if plain.kind.gpu_count == 0 {
+            return Some(plain);
         }
-        return Some(Shape { control, ..Shape::switched(kind) });
+        // A trace may say how many GPUs a node has and not which.
+        let model = model(found, UNNAMED, Good::Alone, span, spots)?;
+        return Some(Shape { kind: NodeKind { model, ..plain.kind }, joined: Joined::all(0, 0), ..plain });
     };
+    if kind.gpu_count == 0 {
+        spots.wrong(spots.key(span, "gpu"), "`gpus` says how many GPUs a node has", "`gpus = 8`");
+        return None;
+    }
     let gpu = match catalogue.gpu(name) {
         Ok(gpu) => gpu,
         Err(error) => {
@@ -127,7 +135,7 @@ fn shape(
         }
     };
     let (good, pair_gigabytes) = joined(span, group, gpu, catalogue, spots)?;
-    let model = model(found, gpu, good, span, spots)?;
+    let model = model(found, &gpu.name, good, span, spots)?;
     let kind = NodeKind { model, ..kind };
     let joined = match good {
         Good::Switched | Good::Tensors => Joined::all(kind.gpu_count, pair_gigabytes),
@@ -206,12 +214,12 @@ fn whole(gigabytes: f64) -> u16 {
 
 fn model(
     found: &mut Machines,
-    gpu: &Gpu,
+    name: &str,
     good: Good,
     span: &Range<usize>,
     spots: &mut Spots<'_>,
 ) -> Option<u8> {
-    if let Some(at) = found.cluster.models.iter().position(|known| *known == gpu.name) {
+    if let Some(at) = found.cluster.models.iter().position(|known| known == name) {
         // A model is as good as the best of its nodes.
         found.goods[at] = found.goods[at].min(good);
         return u8::try_from(at).ok();
@@ -221,7 +229,7 @@ fn model(
         spots.wrong(place, "there are too many models", format!("a cluster has at most {MODELS_MOST}"));
         return None;
     }
-    found.cluster.models.push(gpu.name.clone());
+    found.cluster.models.push(name.to_owned());
     found.goods.push(good);
     u8::try_from(found.cluster.models.len() - 1).ok()
 }

@@ -3,9 +3,11 @@
 mod breaks;
 mod file;
 mod machines;
+mod play;
 mod spots;
 #[cfg(test)]
 mod tests;
+mod tiresias;
 mod work;
 
 use std::ops::Range;
@@ -21,6 +23,7 @@ use crate::job::QueueId;
 use crate::world::{Chances, Fault, Latencies, Load};
 use file::{File, QueueTable};
 use spots::Spots;
+pub use tiresias::{tiresias_jobs, tiresias_nodes};
 
 /// A scenario of the scheduler cannot be taken in.
 pub const SCHEDULE_SCENARIO: Code = Code {
@@ -47,6 +50,8 @@ pub struct Scenario {
     pub queues: Vec<Queue>,
     /// The jobs.
     pub loads: Vec<Load>,
+    /// Names of the rows that stand for several jobs.
+    pub several: Vec<String>,
     /// What breaks.
     pub faults: Vec<Fault>,
     /// How long things take.
@@ -89,7 +94,7 @@ pub fn scenario(
     }
     let queues = queues(&file.queues, &mut spots);
     let names: Vec<String> = queues.iter().map(|queue| queue.name.clone()).collect();
-    let mut jobs = work::Jobs { machines: &machines, queues: &names, loads: Vec::new() };
+    let mut jobs = work::Jobs { machines: &machines, queues: &names, loads: Vec::new(), several: Vec::new() };
     for job in &file.jobs {
         let span = job.span();
         jobs.add(job.get_ref(), &|spots, key| spots.key(&span, key), &mut spots);
@@ -99,7 +104,7 @@ pub fn scenario(
             jobs.add(&line.row, &|_, _| Place::new(*table, line.line, 1, 0), &mut spots);
         }
     }
-    let loads = jobs.loads;
+    let (loads, several) = (jobs.loads, jobs.several);
     if loads.is_empty() && spots.findings.is_empty() {
         let hint = "add a table `[[job]]`, or give a table of jobs beside the scenario";
         spots.wrong(Place::new(name, 1, 1, 0), "the scenario has no jobs", hint);
@@ -123,6 +128,7 @@ pub fn scenario(
         cluster: machines.cluster,
         queues,
         loads,
+        several,
         faults,
         latencies: breaks::latencies(&file.latencies),
         chances,

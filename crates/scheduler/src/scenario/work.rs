@@ -25,6 +25,7 @@ pub struct Jobs<'a> {
     pub machines: &'a Machines,
     pub queues: &'a [String],
     pub loads: Vec<Load>,
+    pub several: Vec<String>,
 }
 
 /// A row, and where each of its keys stands.
@@ -46,6 +47,9 @@ impl Jobs<'_> {
         let is_wrong =
             spots.findings[before..].iter().any(|found| found.severity == weft_base::Severity::Error);
         let Some(template) = template.filter(|_| !is_wrong) else { return };
+        if count > 1 {
+            self.several.push(row.job.clone());
+        }
         let every = row.every.unwrap_or_default();
         for number in 0..u64::from(count) {
             let mut load = template.clone();
