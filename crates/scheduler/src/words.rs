@@ -1,6 +1,6 @@
 //! Reasons, decisions and stories in words.
 
-use weft_base::Period;
+use weft_base::{Moment, Period};
 
 use crate::book::Queue;
 use crate::cluster::{Cluster, Level, NodeId};
@@ -66,7 +66,7 @@ impl Words<'_> {
                 format!("fits, but over {domain_count} {}s rather than in one", level.word())
             }
             Reason::Backfill { ahead, at } => {
-                format!("does not delay {}, which can start at {at}", self.job(*ahead))
+                format!("does not delay {}, which can start at {}", self.job(*ahead), clock(*at))
             }
             Reason::Instead(jobs) => format!("{} make room", self.jobs(jobs)),
             Reason::Lacks(lack) => self.lack(lack),
@@ -77,7 +77,7 @@ impl Words<'_> {
             }
             Reason::Behind(job) => format!("waits behind {}, which none may pass", self.job(*job)),
             Reason::Delays { ahead, at } => {
-                format!("would delay {}, which can start at {at}", self.job(*ahead))
+                format!("would delay {}, which can start at {}", self.job(*ahead), clock(*at))
             }
             Reason::Never(lack) => format!("can never start: {}", self.lack(lack)),
             Reason::Lost(count) => format!("lost {count} of its members"),
@@ -101,6 +101,11 @@ impl Words<'_> {
         let best: Vec<String> = lack.best.iter().take(NAMED_MOST).map(room).collect();
         let best = match best.split_first() {
             None => "there is no room at all".to_owned(),
+            // The whole cluster has room for some, or for none.
+            Some(_) if lack.level == Level::Cluster => match lack.best[0].1 {
+                0 => "there is room for none".to_owned(),
+                count => format!("there is room for {count}"),
+            },
             Some((first, rest)) => {
                 let first = first.replacen(" for ", " has room for ", 1);
                 std::iter::once(first).chain(rest.iter().cloned()).collect::<Vec<_>>().join(", ")
@@ -132,6 +137,10 @@ impl Words<'_> {
             Act::Shrink(_) => "goes on without the members that it lost".to_owned(),
             Act::Grow(_, members) => format!("gets {} more members on {}", members.len(), nodes(members)),
             Act::Requeue(_) => "is put out and waits again".to_owned(),
+            Act::Reserve(promise) => {
+                format!("is promised {} from {} on", nodes(&promise.members), clock(promise.at))
+            }
+            Act::Unreserve => "what was promised is thought over".to_owned(),
             Act::Drain(node) => format!("nothing new comes to {}", self.node(*node)),
         }
     }
@@ -139,7 +148,7 @@ impl Words<'_> {
     /// What broke.
     pub fn trouble(&self, trouble: Trouble) -> String {
         match trouble {
-            Trouble::Node(node) => format!("node {}", self.node(node)),
+            Trouble::Node(node) => self.node(node),
             Trouble::Gpu(node, gpu, None) => format!("GPU {gpu} of {}", self.node(node)),
             Trouble::Gpu(node, gpu, Some(xid)) => format!("GPU {gpu} of {} (Xid {xid})", self.node(node)),
             Trouble::Nic(node) => format!("the adapter of {}", self.node(node)),
@@ -193,6 +202,13 @@ impl Words<'_> {
             Happening::TimedOut => "is killed: its time limit is over".to_owned(),
         }
     }
+}
+
+/// A time of a run, as hours, minutes and seconds: `26:00:05`; parts of a second where there are some.
+pub fn clock(at: Moment) -> String {
+    let (seconds, rest) = (at.get() / 1000, at.get() % 1000);
+    let text = format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if rest == 0 { text } else { format!("{text}.{rest:03}") }
 }
 
 /// An amount of GPUs: `8 GPUs`, `0.5 GPU`.
@@ -267,7 +283,7 @@ mod tests {
         let at = Period::from_hours(2.0);
         assert_eq!(
             words.reason(&Reason::Delays { ahead: JobId(3), at }),
-            "would delay job 3, which can start at 2 h"
+            "would delay job 3, which can start at 2:00:00"
         );
         let fits = Reason::Fits { level: Level::Rack, domain: 3, room_count: 2 };
         assert_eq!(words.reason(&fits), "fits in rack 3, which has room for 2 such");

@@ -4,7 +4,7 @@ use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
 /// Question, command, example.
-const QUESTIONS: [(&str, &str); 15] = [
+const QUESTIONS: [(&str, &str); 16] = [
     ("What is my machine, really?", "nvidia-smi topo -m | weft show -"),
     ("What should it reach, and what limits it?", "weft predict dgx-a100 --collective all-reduce"),
     (
@@ -28,6 +28,7 @@ const QUESTIONS: [(&str, &str); 15] = [
         "Which screen can two cards feed, and what limits them?",
         "weft frames '2 gtx-1080 @ pcie3x8 + sli-hb' --frame-time '20 ms' --refresh 144",
     ),
+    ("Who gets which GPUs, and what if one dies?", "weft schedule examples/schedule/fail-over.toml"),
     ("Which policy leaves the fewest GPUs stranded?", "weft schedule examples/openb --study fgd --seeds 3"),
     ("What do the processes of this host reach?", "weft bench all-reduce --ranks 2"),
     ("How well does the model agree with what was measured?", "weft validate ../shared/measured"),

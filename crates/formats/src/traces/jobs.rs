@@ -5,7 +5,7 @@ use std::fmt;
 use csv::StringRecord;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, de};
-use weft_base::{Bytes, Diagnostic, Moment, Period};
+use weft_base::{Bytes, Diagnostic, Moment, Period, Ratio};
 
 use super::{Rows, Table};
 
@@ -92,10 +92,16 @@ pub struct JobRow {
     /// How long one stops the work.
     #[serde(default)]
     pub checkpoint_cost: Option<Period>,
+    /// The share of a step that is communication between nodes which nothing hides, alone and under one leaf.
+    #[serde(default)]
+    pub exposed: Option<Ratio>,
+    /// Who talks to whom: `ring`, `all-to-all`.
+    #[serde(default)]
+    pub pattern: Option<String>,
 }
 
 /// The keys, as they are written.
-pub const JOB_KEYS: [&str; 27] = [
+pub const JOB_KEYS: [&str; 29] = [
     "job",
     "queue",
     "kind",
@@ -123,6 +129,8 @@ pub const JOB_KEYS: [&str; 27] = [
     "limit",
     "checkpoint",
     "checkpoint-cost",
+    "exposed",
+    "pattern",
 ];
 
 /// Names, in a list or in one text with `|` between them.

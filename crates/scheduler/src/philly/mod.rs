@@ -25,10 +25,10 @@ pub const DEMAND_PERCENT: u64 = 95;
 /// Whether the GPUs of a job have to be close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Locality {
-    /// On the fewest nodes that can hold them: up to eight on one node, more in sets of eight each on one node.
+    /// On the fewest nodes that can hold them: up to eight as one pod, more as a gang of sets of eight, each on one node.
     #[default]
     Required,
-    /// Anywhere.
+    /// Anywhere: a gang of members with one GPU each.
     Relaxed,
 }
 
@@ -123,14 +123,23 @@ impl VirtualCluster {
 }
 
 fn job(row: &PhillyRow, submitted: Moment, locality: Locality) -> Job {
-    let pod = Pod { cpu_milli: 0, memory_mib: 0, gpu_count: 1, gpu_milli: WHOLE_MILLI, models: Models::ANY };
-    let mut group = Group::rigid("worker", Ask::of(pod), row.gpu_count);
+    let pod = |gpu_count| Pod {
+        cpu_milli: 0,
+        memory_mib: 0,
+        gpu_count,
+        gpu_milli: WHOLE_MILLI,
+        models: Models::ANY,
+    };
+    let gang = || Group::rigid("worker", Ask::of(pod(1)), row.gpu_count);
     let on_a_node = Within { level: Level::Node, required: true };
-    match locality {
-        Locality::Required if row.gpu_count <= u32::from(NODE_GPU_COUNT) => group.within = Some(on_a_node),
-        Locality::Required => group.sets = Some((u32::from(NODE_GPU_COUNT), on_a_node)),
-        Locality::Relaxed => {}
-    }
+    let group = match (locality, u8::try_from(row.gpu_count)) {
+        // One pod is on one node by itself.
+        (Locality::Required, Ok(count)) if count <= NODE_GPU_COUNT => {
+            Group::rigid("worker", Ask::of(pod(count)), 1)
+        }
+        (Locality::Required, _) => Group { sets: Some((u32::from(NODE_GPU_COUNT), on_a_node)), ..gang() },
+        (Locality::Relaxed, _) => gang(),
+    };
     Job {
         name: format!("line-{}", row.line),
         queue: QueueId(0),
@@ -149,7 +158,6 @@ mod tests {
     use weft_formats::traces::PhillyRow;
 
     use super::{Locality, VirtualCluster, clusters, demand};
-    use crate::cluster::Level;
 
     fn row(line: u32, submitted_s: u64, duration_s: u64, gpu_count: u32, cluster: &str) -> PhillyRow {
         PhillyRow {
@@ -197,7 +205,7 @@ mod tests {
         // Twelve GPUs: a node of eight and one of four.
         let group = &jobs[0].0.need.groups[0];
         assert_eq!((group.most_count, group.within, group.sets.map(|sets| sets.0)), (12, None, Some(8)));
-        assert_eq!(jobs[1].0.need.groups[0].within.map(|within| within.level), Some(Level::Node));
+        assert_eq!(jobs[1].0.need.groups[0].ask.pod.gpu_count, 1);
         let relaxed = found[0].jobs(Locality::Relaxed).next().unwrap().0;
         assert_eq!((relaxed.need.groups[0].within, relaxed.need.groups[0].sets), (None, None));
     }

@@ -4,9 +4,10 @@ use weft_base::Period;
 
 use super::{Locality, VirtualCluster};
 use crate::book::Book;
+use crate::fleet::WHOLE_MILLI;
 use crate::planner::Planner;
 use crate::strategies::Strategy;
-use crate::world::{Fate, GpuTime, JobRecord, Load, Record, Setup, Spread, World};
+use crate::world::{Fate, GpuTime, JobRecord, Load, Record, Saves, Setup, Spread, World};
 
 /// Jobs are looked at by their GPUs: from and to so many.
 pub const CLASSES: [(u32, u32); 4] = [(1, 1), (2, 4), (5, 8), (9, u32::MAX)];
@@ -14,6 +15,10 @@ pub const CLASSES: [(u32, u32); 4] = [(1, 1), (2, 4), (5, 8), (9, u32::MAX)];
 pub const SMALL_COUNT: u32 = 4;
 /// The cluster over time is not looked at.
 const SAMPLES: usize = 2;
+
+/// The trace says nothing of checkpoints. A job that is put out goes on where it was, as those who put jobs out assume
+/// (Tiresias, NSDI'19).
+const SAVES: Saves = Saves { interval: Period::milliseconds(3_600_000), cost: Period::ZERO };
 
 /// One way in which the trace is played.
 #[derive(Clone, Copy)]
@@ -65,7 +70,7 @@ impl Way {
         let record = self.record(cluster);
         let unended = |job: &&JobRecord| !matches!(job.fate, Fate::Ended(_));
         let times = Times {
-            waits: record.jobs.iter().map(|job| (job.member_count, job.waiting)).collect(),
+            waits: record.jobs.iter().map(|job| (gpu_count(job), job.waiting)).collect(),
             completions: record.jobs.iter().filter_map(JobRecord::completion).collect(),
             allocated: record.totals.areas.allocated,
             capacity: record.totals.areas.capacity,
@@ -77,13 +82,19 @@ impl Way {
         }
     }
 
-    /// The run itself. Places come up at once, and jobs run as fast apart as together: only waiting differs.
+    /// The run itself. Places come up at once, jobs run as fast apart as together, and one that is put out saves its state
+    /// first: only waiting differs.
     pub fn record(self, cluster: &VirtualCluster) -> Record {
         let book = Book::new(cluster.nodes(self.size_percent), Vec::new());
-        let loads = cluster.jobs(self.locality).map(|(job, work)| Load::of(job, work)).collect();
+        let load = |(job, work)| Load { saves: Some(SAVES), ..Load::of(job, work) };
+        let loads = cluster.jobs(self.locality).map(load).collect();
         let setup = Setup { loads, sample_count: SAMPLES, ..Setup::default() };
         World::new(book, Box::new(Planner::new(self.strategy, 0)), setup).run()
     }
+}
+
+fn gpu_count(job: &JobRecord) -> u32 {
+    u32::try_from(job.gpu_milli / u64::from(WHOLE_MILLI)).unwrap_or(u32::MAX)
 }
 
 impl Waits {

@@ -3,11 +3,13 @@
 use std::ops::Range;
 
 use toml::Spanned;
-use weft_base::{Period, Place, Ratio};
+use weft_base::{Period, Place, Rate, Ratio};
 
-use super::file::{ChanceTable, FaultTable, LatencyTable, SpeedTable};
+use super::Pace;
+use super::file::{ChanceTable, FaultTable, LatencyTable, SpeedTable, UplinkTable};
 use super::spots::Spots;
 use crate::cluster::{Cluster, LEVELS, Level, NodeId};
+use crate::contention::Uplinks;
 use crate::world::{Chances, Fault, Latencies, Trouble};
 
 /// Longer than any run: what breaks for good.
@@ -113,8 +115,36 @@ pub fn chances(table: &ChanceTable, spots: &mut Spots<'_>) -> Chances {
     }
 }
 
+/// How fast jobs are where they sit.
+pub fn pace(
+    speed: Option<&Spanned<SpeedTable>>,
+    uplinks: Option<&Spanned<UplinkTable>>,
+    spots: &mut Spots<'_>,
+) -> Pace {
+    match (speed, uplinks) {
+        (None, None) => Pace::Full,
+        (Some(table), None) => speeds(table, spots).map_or(Pace::Full, Pace::ByLevel),
+        (None, Some(table)) => {
+            let UplinkTable { node, leaf, spine } = *table.get_ref();
+            // Without groups of spines nothing is narrower than the leaves' uplinks.
+            let spine = spine.unwrap_or(Rate::bytes_per_second(u64::MAX >> 8));
+            if [node, leaf, spine].contains(&Rate::ZERO) {
+                let place = Place::in_text(spots.file, spots.text, &table.span());
+                spots.wrong(place, "a link that carries nothing is none", "give the rate of one direction");
+            }
+            Pace::Uplinks(Uplinks { node, leaf, spine })
+        }
+        (Some(_), Some(table)) => {
+            let place = Place::in_text(spots.file, spots.text, &table.span());
+            let hint = "`[speed]` gives shares by level, `[uplinks]` works them out from what jobs send";
+            spots.wrong(place, "a scenario has `[speed]` or `[uplinks]`", hint);
+            Pace::Full
+        }
+    }
+}
+
 /// Shares of the full speed by the level that holds a job; a level that is not named is as fast as the one below.
-pub fn speeds(table: &Spanned<SpeedTable>, spots: &mut Spots<'_>) -> Option<[f64; LEVELS.len()]> {
+fn speeds(table: &Spanned<SpeedTable>, spots: &mut Spots<'_>) -> Option<[f64; LEVELS.len()]> {
     let SpeedTable { node, domain, rack, leaf, spine, cluster } = *table.get_ref();
     let mut last = 1.0;
     let mut shares = [1.0; LEVELS.len()];

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use toml::Spanned;
-use weft_base::{Bytes, Moment, Period, Ratio};
+use weft_base::{Bytes, Moment, Period, Rate, Ratio};
 use weft_formats::traces::JobRow;
 
 #[derive(Debug, Deserialize)]
@@ -31,6 +31,7 @@ pub struct File {
     #[serde(default)]
     pub chances: ChanceTable,
     pub speed: Option<Spanned<SpeedTable>>,
+    pub uplinks: Option<Spanned<UplinkTable>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,6 +106,14 @@ pub struct SpeedTable {
     pub leaf: Option<Ratio>,
     pub spine: Option<Ratio>,
     pub cluster: Option<Ratio>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct UplinkTable {
+    pub node: Rate,
+    pub leaf: Rate,
+    pub spine: Option<Rate>,
 }
 
 fn one() -> u32 {

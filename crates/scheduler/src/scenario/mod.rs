@@ -19,6 +19,7 @@ use weft_formats::traces::JobLine;
 
 use crate::book::Queue;
 use crate::cluster::{Cluster, LEVELS};
+use crate::contention::Uplinks;
 use crate::job::QueueId;
 use crate::world::{Chances, Fault, Latencies, Load};
 use file::{File, QueueTable};
@@ -58,14 +59,25 @@ pub struct Scenario {
     pub latencies: Latencies,
     /// How often things go another way.
     pub chances: Chances,
-    /// Shares of full speed by the finest level that holds a job; none where all run at full speed everywhere.
-    pub speeds: Option<[f64; LEVELS.len()]>,
+    /// How fast jobs are where they sit.
+    pub pace: Pace,
     /// Whether a job is killed when it has run for as long as it said.
     pub kills_at_limit: bool,
     /// When the run is over.
     pub until: Option<Moment>,
     /// Of all that is random.
     pub seed: u64,
+}
+
+/// How fast jobs are where they sit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// At full speed everywhere.
+    Full,
+    /// Shares of full speed by the finest level that holds a job.
+    ByLevel([f64; LEVELS.len()]),
+    /// As what they send leaves them, all jobs at once.
+    Uplinks(Uplinks),
 }
 
 /// Reads a scenario, and tables of jobs that belong to it. Warnings come along with it.
@@ -116,7 +128,7 @@ pub fn scenario(
         .filter_map(|fault| breaks::fault(&fault.span(), fault.get_ref(), &machines.cluster, &mut spots));
     let faults = faults.collect();
     let chances = breaks::chances(&file.chances, &mut spots);
-    let speeds = file.speed.as_ref().and_then(|table| breaks::speeds(table, &mut spots));
+    let pace = breaks::pace(file.speed.as_ref(), file.uplinks.as_ref(), &mut spots);
     for policy in &file.policies {
         known_policy(policy, &mut spots);
     }
@@ -132,7 +144,7 @@ pub fn scenario(
         faults,
         latencies: breaks::latencies(&file.latencies),
         chances,
-        speeds,
+        pace,
         kills_at_limit: file.kill_at_limit,
         until: file.until,
         seed: file.seed,

@@ -1,7 +1,8 @@
 //! Plays a scenario.
 
-use super::Scenario;
+use super::{Pace, Scenario};
 use crate::book::Book;
+use crate::contention::Contention;
 use crate::planner::Planner;
 use crate::strategies::Strategy;
 use crate::world::{ByLevel, Ideal, Record, Setup, Speed, Stories, World};
@@ -13,9 +14,10 @@ impl Scenario {
     /// Plays it under a policy, and keeps the stories of the jobs that are asked for.
     pub fn play(&self, strategy: &'static Strategy, stories: Stories) -> Record {
         let book = Book::new(self.cluster.clone(), self.queues.clone());
-        let speed: Box<dyn Speed> = match self.speeds {
-            Some(table) => Box::new(ByLevel::of(table)),
-            None => Box::new(Ideal),
+        let speed: Box<dyn Speed> = match self.pace {
+            Pace::Full => Box::new(Ideal),
+            Pace::ByLevel(table) => Box::new(ByLevel::of(table)),
+            Pace::Uplinks(uplinks) => Box::new(Contention::new(uplinks)),
         };
         let setup = Setup {
             loads: self.loads.clone(),

@@ -1,9 +1,10 @@
-use weft_base::{Bytes, Diagnostic, Period};
+use weft_base::{Bytes, Diagnostic, Period, Rate};
 use weft_catalogue::Catalogue;
 
-use super::{Scenario, scenario};
+use super::{Pace, Scenario, scenario};
 use crate::cluster::{Level, NodeId, Taints};
 use crate::fleet::Models;
+use crate::job::Pattern;
 use crate::world::Trouble;
 
 const NODES: &str = "[[nodes]]\nname = \"h\"\ncount = 4\ngpu = \"h100\"\ngpus = 8\ncpus = 96\nmemory = \"2 TiB\"\nrack = 2\n\
@@ -119,7 +120,22 @@ fn queues_faults_speeds_and_chances_are_read() {
     assert!(found.faults[1].lasts > Period::YEAR);
     assert_eq!(found.latencies.grace, Period::milliseconds(30_000));
     assert_eq!(found.chances.conflict_percent, 5);
-    assert_eq!(found.speeds, Some([1.0, 1.0, 1.0, 0.95, 0.8, 0.8]));
+    assert_eq!(found.pace, Pace::ByLevel([1.0, 1.0, 1.0, 0.95, 0.8, 0.8]));
+}
+
+#[test]
+fn traffic_and_uplinks_go_together() {
+    let found = job(
+        "exposed = \"20 %\"\npattern = \"all-to-all\"\n[uplinks]\nnode = \"400 GB/s\"\nleaf = \"1.6 TB/s\"\n",
+    );
+    let traffic = found.loads[0].job.traffic.unwrap();
+    assert_eq!((traffic.exposed_milli, traffic.pattern), (200, Pattern::AllToAll));
+    let Pace::Uplinks(uplinks) = found.pace else { panic!("{:?}", found.pace) };
+    assert_eq!((uplinks.node, uplinks.leaf), (Rate::from_gigabytes(400.0), Rate::from_gigabytes(1600.0)));
+    let (line, column, message, hint) =
+        wrong("[[job]]\njob = \"a\"\nduration = \"1 h\"\npattern = \"ring\"\n");
+    assert_eq!((line, column), (4, 11));
+    assert!(message.contains("`exposed`") && hint.contains("20 %"));
 }
 
 #[test]
@@ -168,7 +184,7 @@ fn what_is_wrong_is_named_with_its_place_and_what_was_meant() {
         assert_eq!((found.0, found.1), (line, column), "{text}: {found:?}");
         assert!(found.2.contains(message) && found.3.contains(hint), "{text}: {found:?}");
     }
-    let unknown = format!("policies = [\"eezy\"]\n{NODES}{JOB}");
+    let unknown = format!("policies = [\"eassy\"]\n{NODES}{JOB}");
     let found = scenario(("s.toml", &unknown), &[], Catalogue::embedded()).unwrap_err();
     assert_eq!(found[0].code.name, "schedule-scenario");
     assert_eq!(found[0].hint.as_deref(), Some("did you mean `easy`?"));

@@ -7,7 +7,7 @@ use super::machines::{ACCELERATOR, Good, Machines};
 use super::spots::Spots;
 use crate::cluster::{Level, Taints};
 use crate::fleet::{GPUS_MOST, Models, Pod, WHOLE_MILLI};
-use crate::job::{Ask, Group, Job, Need, QueueId, Within};
+use crate::job::{Ask, Group, Job, Need, Pattern, QueueId, Traffic, Within};
 use crate::policy::End;
 use crate::world::{Load, Saves};
 
@@ -91,6 +91,7 @@ impl Jobs<'_> {
             need: Need { groups: vec![group], within: None },
             limit: row.limit,
             preemptible: row.preemptible.unwrap_or(true),
+            traffic: traffic(given, spots),
         };
         let saves =
             row.checkpoint.map(|interval| Saves { interval, cost: row.checkpoint_cost.unwrap_or_default() });
@@ -291,6 +292,39 @@ impl Jobs<'_> {
         found.0 |= own.map_or(0, |at| 1 << at);
         found
     }
+}
+
+/// What the job sends between nodes, if it says so.
+fn traffic(given: &Given<'_>, spots: &mut Spots<'_>) -> Option<Traffic> {
+    let row = given.row;
+    let pattern = match row.pattern.as_deref() {
+        None | Some("ring") => Pattern::Ring,
+        Some("all-to-all") => Pattern::AllToAll,
+        Some(other) => {
+            let known = ["ring", "all-to-all"];
+            spots.unknown((given.place)(spots, "pattern"), "pattern of traffic", other, &known);
+            return None;
+        }
+    };
+    let Some(exposed) = row.exposed else {
+        if row.pattern.is_some() {
+            let hint = "`exposed = \"20 %\"`: the part of a step that is communication between nodes";
+            spots.wrong((given.place)(spots, "pattern"), "`exposed` says how much the job sends", hint);
+        }
+        return None;
+    };
+    let milli = (exposed.as_f64() * 1000.0).round();
+    if milli >= 1000.0 {
+        let hint = "a part of a step is less than 100 %";
+        spots.wrong((given.place)(spots, "exposed"), "a step cannot be communication alone", hint);
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a ratio is not negative; checked above"
+    )]
+    Some(Traffic { exposed_milli: milli as u16, pattern })
 }
 
 /// The kind of work of a job.

@@ -1,6 +1,8 @@
 //! A page that compares policies.
 
-use super::text::{places, still_waiting};
+use weft_scheduler::words::clock;
+
+use super::text::{broken, places, still_waiting};
 use super::{Comparison, Run, figures, rows, svg};
 use crate::page::{self, Card, Cell};
 
@@ -12,6 +14,12 @@ pub fn html(comparison: &Comparison<'_>) -> String {
         body += &page::paragraph(paragraph.trim());
     }
     body += &cards(comparison);
+    if let Some(run) = comparison.runs.first() {
+        let words = comparison.words(run);
+        for trouble in run.record.troubles.iter().take(8) {
+            body += &page::note(&broken(&words, *trouble));
+        }
+    }
     body += &policies(comparison);
     let plots = page::picture(&svg::drawn(comparison, ""), "fit");
     body += &page::section("Over time", "", &plots);
@@ -107,7 +115,7 @@ fn of_run(comparison: &Comparison<'_>, run: &Run) -> String {
     let beats: Vec<Vec<Cell>> = comparison
         .story(run)
         .iter()
-        .map(|beat| vec![Cell::number(beat.at.to_string()), Cell::text(words.happening(&beat.what))])
+        .map(|beat| vec![Cell::number(clock(beat.at)), Cell::text(words.happening(&beat.what))])
         .collect();
     if let Some(job) = comparison.explain.filter(|_| !beats.is_empty()) {
         html += &page::paragraph(&format!("The story of {job}:"));

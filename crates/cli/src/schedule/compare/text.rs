@@ -2,13 +2,17 @@
 
 use std::fmt::Write as _;
 
-use weft_scheduler::words::gpus;
-use weft_scheduler::world::{Fate, Record};
+use weft_base::{Moment, Period};
+use weft_scheduler::words::Words;
+use weft_scheduler::words::{clock, gpus};
+use weft_scheduler::world::{Fate, Record, Trouble};
 
 use super::{Comparison, RowFacts, Run, figures, rows};
 use crate::style::{Tone, faint, heading};
 use crate::table::{Cell, Table};
 
+/// Characters of a line of words.
+const WIDTH: usize = 110;
 /// Jobs that still wait and are named with their reasons.
 const WAITING_MOST: usize = 5;
 /// Rows of a scenario beyond which only the policies are compared.
@@ -19,7 +23,7 @@ pub fn text(comparison: &Comparison<'_>) -> String {
     let scenario = comparison.scenario;
     let mut text = format!("{}  {}\n", heading(&scenario.title), faint(comparison.size()));
     if !scenario.about.is_empty() {
-        let _ = writeln!(text, "{}", scenario.about.trim());
+        text.push_str(&wrapped(&scenario.about, ""));
     }
     text.push_str(&faults(comparison));
     text.push('\n');
@@ -37,8 +41,7 @@ fn faults(comparison: &Comparison<'_>) -> String {
     let words = comparison.words(run);
     let mut text = String::new();
     for (at, what, until) in run.record.troubles.iter().take(WAITING_MOST) {
-        let _ =
-            writeln!(text, "  {}", faint(format!("at {at}: {} breaks, until {until}", words.trouble(*what))));
+        let _ = writeln!(text, "  {}", faint(broken(&words, (*at, *what, *until))));
     }
     text
 }
@@ -75,7 +78,7 @@ fn of_run(comparison: &Comparison<'_>, run: &Run) -> String {
         for beat in beats {
             table.row([
                 Cell::new(""),
-                Cell::number(beat.at.to_string()).tone(Tone::Faint),
+                Cell::number(clock(beat.at)).tone(Tone::Faint),
                 Cell::new(words.happening(&beat.what)).wide(),
             ]);
         }
@@ -150,8 +153,33 @@ fn waiting(comparison: &Comparison<'_>, run: &Run) -> String {
 fn key(comparison: &Comparison<'_>) -> String {
     let Some(run) = comparison.runs.first() else { return String::new() };
     let each = figures(&run.record).into_iter().map(|figure| format!("{}: {}", figure.name, figure.title));
-    each.collect::<Vec<_>>().chunks(3).fold(String::new(), |mut text, line| {
-        let _ = writeln!(text, "  {}", faint(line.join("; ")));
+    wrapped(&each.collect::<Vec<_>>().join("; "), "  ").lines().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{}", faint(line));
         text
     })
+}
+
+/// What broke from when until when.
+pub fn broken(words: &Words<'_>, (at, what, until): (Moment, Trouble, Moment)) -> String {
+    let lasts = until - at;
+    let until = if lasts > Period::YEAR { "for good".to_owned() } else { format!("for {lasts}") };
+    format!("at {} {} breaks, {until}", clock(at), words.trouble(what))
+}
+
+/// Lines of a text that are not too long for a reader; empty lines stay.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut found = String::new();
+    for paragraph in text.trim().lines() {
+        let mut line = String::from(indent);
+        for word in paragraph.split_whitespace() {
+            if line.chars().count() + word.chars().count() >= WIDTH && line.trim() != "" {
+                let _ = writeln!(found, "{}", line.trim_end());
+                line = String::from(indent);
+            }
+            line.push_str(word);
+            line.push(' ');
+        }
+        let _ = writeln!(found, "{}", line.trim_end());
+    }
+    found
 }
