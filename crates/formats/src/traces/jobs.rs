@@ -197,14 +197,11 @@ pub fn jobs(file: &str, text: &str) -> Rows<JobLine> {
 }
 
 fn read(table: &Table<'_>, row: &StringRecord) -> Result<JobLine, Diagnostic> {
-    match row.deserialize::<JobRow>(Some(table.record())) {
-        Ok(found) => Ok(JobLine { row: found, line: table.line(row) }),
-        Err(_) => {
-            let wrong =
-                (0..row.len()).find_map(|at| fault(table, row, at).map(|why| table.wrong(row, at, &why)));
-            Err(wrong.unwrap_or_else(|| table.wrong(row, 0, "the row cannot be read")))
-        }
+    if let Ok(found) = row.deserialize::<JobRow>(Some(table.record())) {
+        return Ok(JobLine { row: found, line: table.line(row) });
     }
+    let wrong = (0..row.len()).find_map(|at| fault(table, row, at).map(|why| table.wrong(row, at, &why)));
+    Err(wrong.unwrap_or_else(|| table.wrong(row, 0, "the row cannot be read")))
 }
 
 /// What is wrong with one cell, read in a row whose other cells say as little as they may.
@@ -216,10 +213,11 @@ fn fault(table: &Table<'_>, row: &StringRecord, at: usize) -> Option<String> {
         _ => "",
     };
     let alone: StringRecord = table.head().enumerate().map(cell).collect();
-    match alone.deserialize::<JobRow>(Some(table.record())).err()?.into_kind() {
-        csv::ErrorKind::Deserialize { err, .. } => Some(err.kind().to_string()),
-        other => Some(format!("{other:?}")),
+    let error = alone.deserialize::<JobRow>(Some(table.record())).err()?;
+    if let csv::ErrorKind::Deserialize { err, .. } = error.kind() {
+        return Some(err.kind().to_string());
     }
+    Some(error.to_string())
 }
 
 #[cfg(test)]

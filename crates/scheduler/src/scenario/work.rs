@@ -189,9 +189,8 @@ impl Jobs<'_> {
         let mut ask = self.sliced(given, Ask::of(pod), spots)?;
         let mut tiers = self.tiers(given, kind, is_alone, spots)?.into_iter();
         let held = ask.pod.models;
-        let within = |models: Models| Models(models.0 & held.0);
-        ask.pod.models = within(tiers.next().unwrap_or(Models::ANY));
-        ask.fallback = tiers.map(within).filter(|models| models.0 != 0).collect();
+        ask.pod.models = Models(tiers.next().unwrap_or(Models::ANY).0 & held.0);
+        ask.fallback = tiers.map(|models| Models(models.0 & held.0)).filter(|models| models.0 != 0).collect();
         ask.one_numa = row.one_numa.unwrap_or(false);
         ask.tolerates = self.tolerates(given, kind, spots);
         Some(ask)
@@ -280,12 +279,11 @@ impl Jobs<'_> {
         let taints = &self.machines.cluster.taints;
         let mut found = Taints::default();
         for name in &given.row.tolerates.0 {
-            match taints.iter().position(|taint| taint == name) {
-                Some(at) => found.0 |= 1 << at,
-                None => {
-                    let known: Vec<&str> = taints.iter().map(String::as_str).collect();
-                    spots.unknown((given.place)(spots, "tolerates"), "taint", name, &known);
-                }
+            if let Some(at) = taints.iter().position(|taint| taint == name) {
+                found.0 |= 1 << at;
+            } else {
+                let known: Vec<&str> = taints.iter().map(String::as_str).collect();
+                spots.unknown((given.place)(spots, "tolerates"), "taint", name, &known);
             }
         }
         let own = taints.iter().position(|taint| taint == ACCELERATOR).filter(|_| kind != Kind::Service);
