@@ -285,3 +285,31 @@ fn gpus_that_must_be_on_one_numa_node_are() {
     assert!(matches!(decide(&mut book, Act::Start(job, vec![on(0, 6)])), Err(Refused::Room(..))));
     decide(&mut book, Act::Start(job, vec![on(0, 12)])).unwrap();
 }
+
+#[test]
+fn a_claim_outlives_the_loss_of_a_place_that_the_kubelet_gave_away() {
+    // GPU 0 has 500 free, GPU 1 has 300, 2 and 3 are the victim's. A share of 300 is on its way to GPU 1 when another job
+    // claims what is left of GPU 0, and the victim's; the kubelet puts the share on GPU 0.
+    let mut book = book(1, DeviceControl::NodeOnly);
+    let share = |milli| Need { groups: vec![Group::rigid("share", ask(1, milli), 1)], within: None };
+    run(&mut book, share(500), &[on(0, 1)]);
+    run(&mut book, share(700), &[on(0, 2)]);
+    let victim = run(&mut book, need(2, 1), &[on(0, 12)]);
+    let coming = submit(&mut book, share(300));
+    let id = decide(&mut book, Act::Start(coming, vec![on(0, 2)])).unwrap();
+    let groups = vec![Group::rigid("share", ask(1, 500), 1), Group::rigid("pair", ask(2, 1000), 1)];
+    let job = submit(&mut book, Need { groups, within: None });
+    let then = vec![on(0, 1), Member { group: 1, ..on(0, 12) }];
+    decide(&mut book, Act::Transact { job, evict: vec![victim], then }).unwrap();
+    assert_eq!(
+        book.entry(job).seats.iter().map(|(_, seat)| *seat).collect::<Vec<_>>(),
+        [Seat::Held, Seat::Claimed]
+    );
+    tell(&mut book, Event::Bound(id, Outcome::Done(vec![Gpus::whole(1)])));
+    assert_eq!(masks(&book, coming), [1]);
+    assert_eq!(book.entry(job).seats[0].1, Seat::Claimed, "there is no room for 500 now, but it may come");
+    // When the victim has gone there is still none, so the job waits again, and claims nothing.
+    assert_eq!(tell(&mut book, Event::Evicted(victim)), [Change::Waits(victim), Change::Waits(job)]);
+    assert!(!book.is_claimed(NodeId(0)) && book.entry(job).seats.is_empty());
+    assert_eq!(book.stand(NodeId(0)).whole_row(), 0b1100);
+}
