@@ -128,6 +128,13 @@ pub enum Reason {
     Never(Lack),
     /// Members were lost.
     Lost(u32),
+    /// Nodes refused it, and it is tried again later.
+    HeldOff {
+        /// How often since it last ran.
+        failed_count: u32,
+        /// When it is tried again.
+        again: Moment,
+    },
 }
 
 /// What there is too little of.

@@ -81,6 +81,12 @@ impl Words<'_> {
             }
             Reason::Never(lack) => format!("can never start: {}", self.lack(lack)),
             Reason::Lost(count) => format!("lost {count} of its members"),
+            Reason::HeldOff { failed_count: 1, again } => {
+                format!("was refused by a node; it is tried again at {}", clock(*again))
+            }
+            Reason::HeldOff { failed_count, again } => {
+                format!("was refused by nodes {failed_count} times; it is tried again at {}", clock(*again))
+            }
         }
     }
 
@@ -285,6 +291,8 @@ mod tests {
             words.reason(&Reason::Delays { ahead: JobId(3), at }),
             "would delay job 3, which can start at 2:00:00"
         );
+        let held_off = Reason::HeldOff { failed_count: 3, again: at };
+        assert_eq!(words.reason(&held_off), "was refused by nodes 3 times; it is tried again at 2:00:00");
         let fits = Reason::Fits { level: Level::Rack, domain: 3, room_count: 2 };
         assert_eq!(words.reason(&fits), "fits in rack 3, which has room for 2 such");
     }

@@ -14,6 +14,9 @@ impl Planner {
             return Vec::new();
         }
         let need = entry.job.need.clone();
+        if let Some((again, _)) = self.held_off.iter().find(|(_, held)| *held == job) {
+            return vec![Reason::HeldOff { failed_count: entry.failed_count, again: *again }];
+        }
         if self.is_never(book, &need) {
             let Some((idle, searcher)) = &mut self.idle else { return Vec::new() };
             return vec![Reason::Never(searcher.lack(&Trial::new(idle), &need))];

@@ -24,11 +24,11 @@ pub const COUNT_MOST: u32 = 4096;
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// By node.
-    pub counts: Vec<u32>,
+    pub(super) counts: Vec<u32>,
     /// By level and domain.
-    pub sums: [Vec<u64>; LEVELS.len()],
+    pub(super) sums: [Vec<u64>; LEVELS.len()],
     /// By node; minus infinity where none fits.
-    pub scores: Vec<f32>,
+    pub(super) scores: Vec<f32>,
     /// On the emptiest node of all.
     most_count: u64,
     seen: usize,

@@ -18,7 +18,7 @@ use crate::policy::{Lack, Member, Reason};
 
 use crate::strategies::Nearness;
 
-pub use index::Index;
+use index::Index;
 pub use trial::Trial;
 
 use domains::Domains;
