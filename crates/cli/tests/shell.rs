@@ -39,6 +39,7 @@ fn alone_it_shows_the_questions() {
       How long does a step of training take?                  weft train '64 x dgx-h100 @ rail-optimized(leaf 64x400G)' --model llama-3.1-70b --batch 1024
       How long does a token take when a model is served?      weft serve '2 rtx-3090 @ pcie4x16 + nvlink-bridge' --model qwen3-32b --weights int4 --tp 2
       Which screen can two cards feed, and what limits them?  weft frames '2 gtx-1080 @ pcie3x8 + sli-hb' --frame-time '20 ms' --refresh 144
+      Who gets which GPUs, and what if one dies?              weft schedule examples/schedule/fail-over.toml
       Which policy leaves the fewest GPUs stranded?           weft schedule examples/openb --study fgd --seeds 3
       What do the processes of this host reach?               weft bench all-reduce --ranks 2
       How well does the model agree with what was measured?   weft validate ../shared/measured
