@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use weft_catalogue::{Catalogue, Machine, NetworkDesign};
-use weft_predictor::train::{Asked, Candidate as Best, Found, Pricer, Search, Site, TrainError, built_hosts};
+use weft_predictor::train::{
+    Asked, Candidate as Best, Found, Pricer, Search, Site, Timeline, TrainError, built_hosts,
+};
 use weft_workload::{Layout, Memory, Space};
 
 use crate::candidate::Candidate;
@@ -65,6 +67,18 @@ impl Performance for Training<'_> {
         self.known.borrow_mut().insert(key, step.clone());
         step
     }
+}
+
+/// The step of a workload bar by bar, in the layout that was found for it.
+pub fn timeline(
+    workload: &Workload<'_>,
+    step: &WorkloadStep,
+    candidate: &Candidate,
+    catalogue: &Catalogue,
+) -> Result<Timeline, TrainError> {
+    let site = Site::new(&candidate.cluster(candidate.hosts), catalogue)?;
+    let Workload { model, framework, precision, .. } = workload;
+    Pricer::new(&site, step.gpus, model, *precision, framework)?.timeline(&step.layout)
 }
 
 /// The best layout, of as many of the GPUs as can be used best.

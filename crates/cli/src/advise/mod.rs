@@ -2,5 +2,6 @@
 
 pub mod ask;
 pub mod prices;
+pub mod report;
 pub mod text;
 mod training;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use weft_advisor::advice::{Advice, Choice, Demand, Size, Standing};
+use weft_advisor::bill::Line;
 use weft_advisor::candidate::Constraints;
 use weft_advisor::what_if::imagined_seconds;
 use weft_base::Power;
@@ -20,13 +21,10 @@ const MOST_NAMES: usize = 8;
 
 /// All candidates: those that nobody beats, those that lack something, those that lose, those left out.
 pub fn advice(constraints: &Constraints, size: Size, demand: &Demand, advice: &Advice) -> String {
-    let title = match size {
-        Size::Asked => format!("{} GPUs", constraints.gpus),
-        Size::Deadline => "The smallest cluster of each kind that meets the deadline".to_owned(),
-        Size::Limits => "The largest cluster of each kind within the limits".to_owned(),
-    };
-    let mut text = format!("{}  {}\n", heading(title), faint(timed(advice)));
-    text.push_str(&training::asked(demand, advice));
+    let mut text = format!("{}  {}\n", heading(title(constraints, size)), faint(timed(advice)));
+    if let Some(asked) = training::asked(demand, advice) {
+        let _ = writeln!(text, "{}", faint(asked));
+    }
     let of = |standing| advice.choices.iter().filter(move |choice| choice.standing == standing).collect();
     let (best, open, rest): (Vec<_>, Vec<_>, Vec<_>) =
         (of(Standing::Front), of(Standing::Open), of(Standing::Beaten));
@@ -43,8 +41,17 @@ pub fn advice(constraints: &Constraints, size: Size, demand: &Demand, advice: &A
     text
 }
 
+/// What is looked for.
+pub(super) fn title(constraints: &Constraints, size: Size) -> String {
+    match size {
+        Size::Asked => format!("{} GPUs", constraints.gpus),
+        Size::Deadline => "The smallest cluster of each kind that meets the deadline".to_owned(),
+        Size::Limits => "The largest cluster of each kind within the limits".to_owned(),
+    }
+}
+
 /// `time: 1 GiB of all-reduce, alone`.
-fn timed(advice: &Advice) -> String {
+pub(super) fn timed(advice: &Advice) -> String {
     let is_training =
         advice.choices.iter().any(|choice| choice.step.as_ref().is_ok_and(|step| !step.workloads.is_empty()));
     let alone = if is_training || advice.timed.starts_with("a step") { "" } else { ", alone" };
@@ -91,7 +98,8 @@ fn rows(choices: &[&Choice], in_full: bool) -> String {
     table.lines()
 }
 
-fn cost(choice: &Choice) -> String {
+/// The price of all that has one; `≥` where that is not all.
+pub(super) fn cost(choice: &Choice) -> String {
     match (choice.is_priced(), choice.bill.cost.as_units() > 0.0) {
         (true, _) => choice.bill.cost.to_string(),
         (false, true) => format!("≥ {}", choice.bill.cost),
@@ -99,12 +107,14 @@ fn cost(choice: &Choice) -> String {
     }
 }
 
-fn power(choice: &Choice) -> String {
+/// What it draws; `≥` where not all of that is known.
+pub(super) fn power(choice: &Choice) -> String {
     let least = if choice.bill.unpowered.is_empty() { "" } else { "≥ " };
     format!("{least}{}", choice.bill.power)
 }
 
-fn time(choice: &Choice) -> String {
+/// A step.
+pub(super) fn time(choice: &Choice) -> String {
     choice.step.as_ref().map_or_else(|_| "–".to_owned(), |step| span(step.seconds))
 }
 
@@ -117,11 +127,16 @@ fn span(seconds: f64) -> String {
 }
 
 /// Reasons with the systems that they hold for.
-fn left_out(advice: &Advice) -> String {
+pub(super) fn reasons(advice: &Advice) -> BTreeMap<&str, Vec<&str>> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for excluded in &advice.excluded {
         reasons.entry(&excluded.reason).or_default().push(&excluded.name);
     }
+    reasons
+}
+
+fn left_out(advice: &Advice) -> String {
+    let reasons = reasons(advice);
     if reasons.is_empty() {
         return String::new();
     }
@@ -147,22 +162,12 @@ fn one(choice: &Choice, catalogue: &Catalogue) -> String {
     let mut table = Table::default();
     for line in &choice.bill.lines {
         let price = line.price.as_ref();
-        let source = match price.map(|price| (&price.date, price.grade)) {
-            Some((Some(date), Some(grade))) => format!("as of {date}, {}", grade.word()),
-            Some(_) => "yours".to_owned(),
-            None => line.note.clone().unwrap_or_else(|| format!("no price; set `{}`", line.name)),
-        };
         table.row([
             Cell::number(line.count.to_string()),
             Cell::new(&line.what),
             Cell::number(price.map_or_else(|| "–".to_owned(), |price| price.amount.to_string())),
-            Cell::number(match line.power {
-                None => "–".to_owned(),
-                // Of fibre, and of cards whose power is in that of their host.
-                Some(Power::ZERO) => String::new(),
-                Some(power) => power.to_string(),
-            }),
-            Cell::new(source).tone(Tone::Faint),
+            Cell::number(drawn(line)),
+            Cell::new(source(line)).tone(Tone::Faint),
         ]);
     }
     text.push_str(&table.lines());
@@ -193,6 +198,25 @@ fn one(choice: &Choice, catalogue: &Catalogue) -> String {
     text
 }
 
+/// What one piece draws.
+pub(super) fn drawn(line: &Line) -> String {
+    match line.power {
+        None => "–".to_owned(),
+        // Of fibre, and of cards whose power is in that of their host.
+        Some(Power::ZERO) => String::new(),
+        Some(power) => power.to_string(),
+    }
+}
+
+/// What the price of a line rests on; or why there is none.
+pub(super) fn source(line: &Line) -> String {
+    match line.price.as_ref().map(|price| (&price.date, price.grade)) {
+        Some((Some(date), Some(grade))) => format!("as of {date}, {}", grade.word()),
+        Some(_) => "yours".to_owned(),
+        None => line.note.clone().unwrap_or_else(|| format!("no price; set `{}`", line.name)),
+    }
+}
+
 fn figures(choice: &Choice) -> String {
     let mut text = match &choice.step {
         Ok(step) => format!(
@@ -205,18 +229,22 @@ fn figures(choice: &Choice) -> String {
         Err(reason) => format!("  no time: {reason}\n"),
     };
     text.push_str(&training::in_full(choice));
-    let _ = match &choice.goodput {
-        Ok((best, worst)) => writeln!(
-            text,
-            "  goodput: {:.1} to {:.1} % of the time is work; an interruption each {} to {}",
+    let _ = writeln!(text, "  {}", goodput(choice));
+    text
+}
+
+/// How much of the time is work; or why that is not known.
+pub(super) fn goodput(choice: &Choice) -> String {
+    match &choice.goodput {
+        Ok((best, worst)) => format!(
+            "goodput: {:.1} to {:.1} % of the time is work; an interruption each {} to {}",
             worst.share * 100.0,
             best.share * 100.0,
             worst.mean_time_to_failure,
             best.mean_time_to_failure
         ),
-        Err(refusal) => writeln!(text, "  no goodput: {refusal}"),
-    };
-    text
+        Err(refusal) => format!("no goodput: {refusal}"),
+    }
 }
 
 /// The same candidates with imagined links beside what is.

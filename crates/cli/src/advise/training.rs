@@ -5,15 +5,14 @@ use std::fmt::Write as _;
 use weft_advisor::advice::{Advice, Choice, Demand};
 use weft_advisor::performance::WorkloadStep;
 
-use crate::style::faint;
 use crate::table::Cell;
 
 /// Parts of a step that are named: the longest.
 const NAMED_PARTS: usize = 3;
 
 /// What is asked for besides the system, with what the answer takes for granted.
-pub fn asked(demand: &Demand, advice: &Advice) -> String {
-    let Some(count) = demand.token_count else { return String::new() };
+pub fn asked(demand: &Demand, advice: &Advice) -> Option<String> {
+    let count = demand.token_count?;
     let mut words = vec![tokens(count)];
     words.extend(demand.deadline_days().map(|days| format!("within {days:.1} days")));
     let runs = advice.choices.iter().filter_map(|choice| choice.run);
@@ -26,7 +25,7 @@ pub fn asked(demand: &Demand, advice: &Advice) -> String {
         }
     };
     words.push(goodput.to_owned());
-    format!("{}\n", faint(words.join(", ")))
+    Some(words.join(", "))
 }
 
 /// `15 T tokens`.

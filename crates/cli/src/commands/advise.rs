@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use weft_advisor::advice::{Advice, Question, advise};
@@ -13,11 +14,12 @@ use weft_catalogue::Catalogue;
 
 use super::Answer;
 use crate::advise::ask::{self, WorkArgs};
+use crate::advise::report::{self, Asked};
 use crate::advise::{prices, text};
 use crate::arguments::Format;
 use crate::codes::NO_ADVICE;
 use crate::exit::{Exit, Failure};
-use crate::json;
+use crate::{json, output};
 
 /// Which system to buy: candidates with their bills, price, power, time and goodput, and what each loses by
 ///
@@ -71,6 +73,9 @@ pub struct Args {
     /// Judge what somebody says: `T4, because it supports NVLink`
     #[arg(long, value_name = "TEXT", exclusive = true)]
     claim: Option<String>,
+    /// Write a report with pictures to this file: one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["claim", "what_if"])]
+    report: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, ignore_case = true, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -123,6 +128,19 @@ fn answer(args: &Args, catalogue: &Catalogue) -> Result<Answer, Failure> {
         }
     };
     progress.finish_and_clear();
+    if let Some(path) = &args.report {
+        let asked = Asked {
+            constraints: &constraints,
+            size,
+            demand: &args.work.demand(),
+            layout: &layout,
+            own_price_count: prices.overrides.len(),
+            workloads: &workloads,
+            advice: &advice,
+            catalogue,
+        };
+        output::file(path, report::html(&asked).as_bytes())?;
+    }
     let chosen = args.why.as_deref().map(|name| named(&advice, name)).transpose()?;
     match args.format {
         Format::Json => {

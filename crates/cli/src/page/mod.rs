@@ -48,6 +48,16 @@ impl Cell {
     pub fn soft(text: impl Into<String>) -> Self {
         Self { text: text.into(), class: "soft" }
     }
+
+    /// A name that begins its row.
+    pub fn name(text: impl Into<String>) -> Self {
+        Self { text: text.into(), class: "name" }
+    }
+
+    /// A sentence, for which a narrow screen has a line of its own.
+    pub fn words(text: impl Into<String>) -> Self {
+        Self { text: text.into(), class: "words" }
+    }
 }
 
 /// The document, of the HTML of its body.
@@ -115,20 +125,29 @@ pub fn bar(parts: &[Part]) -> String {
     text
 }
 
-/// A table; the first rows, as many as `best`, stand out.
+/// A table; the first rows, as many as `best`, stand out. Where a column is of words, narrow screens stack the cells of a
+/// row, each number with the head of its column before it.
 pub fn table(heads: &[Cell], rows: &[Vec<Cell>], best: usize) -> String {
-    let cell = |tag: &str, cell: &Cell| {
+    let stacks = heads.iter().chain(rows.iter().flatten()).any(|cell| cell.class == "words");
+    let cell = |tag: &str, cell: &Cell, label: &str| {
         let class = if cell.class.is_empty() { String::new() } else { format!(" class=\"{}\"", cell.class) };
-        format!("<{tag}{class}>{}</{tag}>", escaped(&cell.text))
+        let label =
+            if label.is_empty() { String::new() } else { format!(" data-head=\"{}\"", escaped(label)) };
+        format!("<{tag}{class}{label}>{}</{tag}>", escaped(&cell.text))
     };
-    let mut text = String::from("<div class=\"wide\"><table>\n");
+    let mut text = format!("<div class=\"wide\"><table{}>\n", if stacks { " class=\"stacks\"" } else { "" });
     if !heads.is_empty() {
-        let heads: String = heads.iter().map(|head| cell("th", head)).collect();
+        let heads: String = heads.iter().map(|head| cell("th", head, "")).collect();
         let _ = writeln!(text, "<thead><tr>{heads}</tr></thead>");
     }
     text.push_str("<tbody>\n");
     for (number, row) in rows.iter().enumerate() {
-        let row: String = row.iter().map(|one| cell("td", one)).collect();
+        let label = |column: usize| {
+            let is_number = |head: &&Cell| stacks && head.class == "number";
+            heads.get(column).filter(is_number).map_or("", |head| head.text.as_str())
+        };
+        let row: String =
+            row.iter().enumerate().map(|(column, one)| cell("td", one, label(column))).collect();
         let class = if number < best { " class=\"best\"" } else { "" };
         let _ = writeln!(text, "<tr{class}>{row}</tr>");
     }

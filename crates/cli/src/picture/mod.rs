@@ -73,6 +73,25 @@ impl Picture {
         );
     }
 
+    /// A disc; `title` is shown under the pointer.
+    pub fn disc(&mut self, class: &str, (x, y): (f64, f64), radius: Pixels, title: &str) {
+        let title = escaped(title);
+        let _ = writeln!(
+            self.body,
+            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"><title>{title}</title></circle>"
+        );
+    }
+
+    /// A line from each point straight to the next.
+    pub fn chain(&mut self, class: &str, points: &[(f64, f64)]) {
+        let Some(((x, y), rest)) = points.split_first() else { return };
+        let _ = write!(self.body, "<path class=\"{class}\" d=\"M{x:.1} {y:.1}");
+        for (x, y) in rest {
+            let _ = write!(self.body, "L{x:.1} {y:.1}");
+        }
+        self.body.push_str("\"/>\n");
+    }
+
     /// A line that keeps its height from each point to the next, and from the last to `end`.
     pub fn steps(&mut self, class: &str, is_dashed: bool, points: &[(f64, f64)], end: Pixels) {
         let Some(((x, y), rest)) = points.split_first() else { return };
@@ -141,6 +160,68 @@ pub fn ticks(end_value: f64, about: u32) -> Vec<f64> {
         .collect()
 }
 
+/// A scale of positive values, which is logarithmic where they lie far apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    low_value: f64,
+    high_value: f64,
+    is_logarithmic: bool,
+}
+
+impl Scale {
+    /// From there on to the highest value over the lowest a scale is logarithmic.
+    const FAR: f64 = 4.0;
+    /// Of the scale's length, what is left free at each end.
+    const MARGIN: f64 = 0.09;
+
+    /// A scale on which all of the values have their place, with a margin; `None` where there are none.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let (low, high) =
+            values.fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+        if !(low > 0.0 && high >= low) {
+            return None;
+        }
+        let is_logarithmic = high > low * Self::FAR;
+        if is_logarithmic {
+            let margin = libm::pow(high / low, Self::MARGIN);
+            return Some(Self { low_value: low / margin, high_value: high * margin, is_logarithmic });
+        }
+        // Values that hardly differ are not drawn as if they did.
+        let margin = ((high - low) * Self::MARGIN).max(0.05 * high);
+        let low_value = (low - margin).max(0.0);
+        Some(Self { low_value, high_value: high + margin, is_logarithmic })
+    }
+
+    /// Where a value is, from 0 to 1.
+    pub fn share(&self, value: f64) -> f64 {
+        let Self { low_value: low, high_value: high, .. } = *self;
+        if self.is_logarithmic {
+            libm::log(value / low) / libm::log(high / low)
+        } else {
+            (value - low) / (high - low)
+        }
+    }
+
+    /// Round values on it, about as many as asked for where it is not logarithmic.
+    pub fn ticks(&self, about: u32) -> Vec<f64> {
+        let Self { low_value: low, high_value: high, .. } = *self;
+        if !self.is_logarithmic {
+            let part = (high - low) / high;
+            // As dense as the part that is seen asks for, over the whole from 0.
+            let all = (1..=400).find(|all| f64::from(*all) * part >= f64::from(about)).unwrap_or(400);
+            return ticks(high, all).into_iter().filter(|at| *at >= low && *at > 0.0).collect();
+        }
+        let mut power = power_of_ten(low);
+        let mut values = Vec::new();
+        while power <= high {
+            let round = [1.0, 2.0, 5.0].into_iter().map(|round| round * power);
+            values.extend(round.filter(|at| (low..=high).contains(at)));
+            power *= 10.0;
+        }
+        values
+    }
+}
+
 /// The power of ten at or below a positive number.
 fn power_of_ten(number: f64) -> f64 {
     let mut power = 1.0;
@@ -162,6 +243,24 @@ mod tests {
         assert_eq!(ticks(13.2, 10), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]);
         assert_eq!(ticks(0.05, 5), [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]);
         assert_eq!(ticks(0.0, 5), [0.0]);
+    }
+
+    #[test]
+    fn scales_hold_their_values_and_are_logarithmic_where_these_lie_far_apart() {
+        let near = Scale::of([1.0, 3.0].into_iter()).unwrap();
+        // A margin of 0.09 x 2 at each end: 0.82 to 3.18.
+        assert!((near.share(1.0) - 0.18 / 2.36).abs() < 1e-9 && (near.share(2.0) - 0.5).abs() < 1e-9);
+        assert_eq!(near.ticks(4), [1.0, 2.0, 3.0]);
+        let far = Scale::of([1.0, 10.0, 100.0].into_iter()).unwrap();
+        // In the middle of its logarithms, and as far from one end as the other from the other.
+        assert!(
+            (far.share(10.0) - 0.5).abs() < 1e-9 && (far.share(1.0) + far.share(100.0) - 1.0).abs() < 1e-9
+        );
+        assert_eq!(far.ticks(4), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        let alone = Scale::of([3.0].into_iter()).unwrap();
+        assert!((alone.share(3.0) - 0.5).abs() < 1e-9);
+        assert_eq!(Scale::of(std::iter::empty()), None);
+        assert_eq!(Scale::of([0.0, 1.0].into_iter()), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What `weft train` prints.
 
-mod report;
+pub mod report;
 mod text;
 pub mod timeline;
 

@@ -2,7 +2,7 @@
 
 use weft_predictor::train::{Breakdown, Candidate, Timeline};
 use weft_topology::Assumption;
-use weft_workload::Memory;
+use weft_workload::{Layout, Memory};
 
 use super::Run;
 use super::text::{difference, size, span};
@@ -35,8 +35,8 @@ pub fn html(run: &Run<'_>, shown: &Shown<'_>) -> String {
     );
     let mut body = page::head(&title, &lead);
     body += &cards(run, best);
-    body += &page::columns(&time(&best.time.breakdown), &memory(run, &best.memory));
-    body += &timeline(best, shown.timeline);
+    body += &page::columns(&time(&best.time.breakdown), &memory(&best.memory, run.site.gpu_bytes()));
+    body += &timeline(&best.layout, shown.timeline);
     if run.searched {
         body += &layouts(run);
     }
@@ -98,7 +98,8 @@ fn colour(part: &str) -> &'static str {
     }
 }
 
-fn time(breakdown: &Breakdown) -> String {
+/// Parts of a step.
+pub fn time(breakdown: &Breakdown) -> String {
     let total = breakdown.total_s();
     let parts: Vec<Part> = breakdown
         .parts()
@@ -114,8 +115,8 @@ fn time(breakdown: &Breakdown) -> String {
     page::section("Where the time goes", "", &page::bar(&parts))
 }
 
-fn memory(run: &Run<'_>, memory: &Memory) -> String {
-    let capacity = run.site.gpu_bytes();
+/// What one GPU keeps, of what it has.
+pub fn memory(memory: &Memory, capacity_bytes: f64) -> String {
     let colours = ["forward", "backward", "hop", "tensor", "expert"];
     let mut parts: Vec<Part> = memory
         .parts()
@@ -126,21 +127,26 @@ fn memory(run: &Run<'_>, memory: &Memory) -> String {
             colour,
             name: name.to_owned(),
             figure: size(bytes),
-            share: bytes / capacity,
+            share: bytes / capacity_bytes,
         })
         .collect();
-    let free = capacity - memory.total();
-    parts.push(Part { colour: "lane", name: "free".to_owned(), figure: size(free), share: free / capacity });
+    let free = capacity_bytes - memory.total();
+    parts.push(Part {
+        colour: "lane",
+        name: "free".to_owned(),
+        figure: size(free),
+        share: free / capacity_bytes,
+    });
     page::section("Memory of a GPU", "", &page::bar(&parts))
 }
 
-fn timeline(best: &Candidate, timeline: Result<&Timeline, &str>) -> String {
+/// A step bar by bar; or why there is no such picture.
+pub fn timeline(layout: &Layout, timeline: Result<&Timeline, &str>) -> String {
     let title = "One step";
     let timeline = match timeline {
         Ok(timeline) => timeline,
         Err(why) => return page::section(title, "", &page::paragraph(&format!("No timeline: {why}."))),
     };
-    let layout = &best.layout;
     let lead = if layout.pipeline > 1 {
         "Each row is a stage of the pipeline; numbers are micro-batches. The thin row below shows what the network carries \
          meanwhile, hidden or not."
@@ -180,8 +186,8 @@ fn layouts(run: &Run<'_>) -> String {
         Cell::number("step"),
         Cell::number("MFU"),
         Cell::number("memory"),
-        Cell::text("layout"),
-        Cell::text("against the first"),
+        Cell::words("layout"),
+        Cell::soft("against the first"),
     ];
     let row = |candidate: &Candidate| {
         let why = found.best.first().map_or_else(String::new, |first| difference(first, candidate));
@@ -190,7 +196,7 @@ fn layouts(run: &Run<'_>) -> String {
             Cell::number(span(candidate.time.seconds)),
             Cell::number(mfu.map_or_else(|| "–".to_owned(), |mfu| format!("{:.1} %", 100.0 * mfu))),
             Cell::number(size(candidate.memory.total())),
-            Cell::text(candidate.layout.to_string()),
+            Cell::words(candidate.layout.to_string()),
             Cell::soft(why),
         ]
     };
