@@ -94,10 +94,11 @@ impl Walk<'_> {
         if (is_fact || table.contains_key("grade")) && !has_origin(table) {
             self.complain(place, "a value needs a grade (one of the five) and a source");
         }
-        let is_rows = table.contains_key("rows") && has_origin(table);
+        // A fact's value may be a table of its source, such as the places of MIG slices.
+        let table_of_source = if is_fact { "value" } else { "rows" };
         for (key, value) in table {
             let inner = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
-            let whole = covered || (is_rows && key == "rows");
+            let whole = covered || (key == table_of_source && has_origin(table));
             let direct = whole
                 || (is_fact && key == "value")
                 || IDENTITIES.contains(&key.as_str())
