@@ -45,14 +45,14 @@ pub struct JobRow {
     #[serde(default)]
     pub least: Option<u32>,
     /// GPUs of each member; less than one for a share.
-    #[serde(default)]
-    pub gpus: Option<f64>,
+    #[serde(default, rename = "gpus")]
+    pub gpu_count: Option<f64>,
     /// The partition that each member takes of a GPU, by name.
     #[serde(default)]
     pub slice: Option<String>,
     /// Cores of each member.
-    #[serde(default)]
-    pub cpus: Option<f64>,
+    #[serde(default, rename = "cpus")]
+    pub cpu_count: Option<f64>,
     /// Memory of each member, on its host.
     #[serde(default)]
     pub memory: Option<Bytes>,
@@ -238,9 +238,9 @@ mod tests {
             (train.submit, train.limit),
             (Some(Period::from_hours(1.0 / 6.0)), Some(Period::from_hours(3.0)))
         );
-        assert_eq!((train.gpus, train.memory), (Some(8.0), Some(Bytes::new(64 << 30))));
+        assert_eq!((train.gpu_count, train.memory), (Some(8.0), Some(Bytes::new(64 << 30))));
         assert_eq!(train.models, Names(vec!["h100".to_owned(), "4090".to_owned()]));
-        assert_eq!((share.queue.as_ref(), share.gpus, share.priority), (None, Some(0.5), None));
+        assert_eq!((share.queue.as_ref(), share.gpu_count, share.priority), (None, Some(0.5), None));
         assert_eq!(share.models, Names(vec!["4090".to_owned()]));
         let places: Vec<(u32, u32)> = found
             .diagnostics

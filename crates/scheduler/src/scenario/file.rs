@@ -42,7 +42,8 @@ pub struct Nodes {
     pub count: u32,
     pub gpu: Option<String>,
     pub gpus: Option<u8>,
-    pub cpus: f64,
+    #[serde(rename = "cpus")]
+    pub cpu_count: f64,
     pub memory: Bytes,
     pub joined: Option<String>,
     pub numa: Option<u8>,
@@ -63,8 +64,10 @@ pub struct QueueTable {
     pub name: String,
     pub parent: Option<String>,
     pub weight: Option<u32>,
-    pub limit: Option<f64>,
-    pub own: Option<f64>,
+    #[serde(rename = "limit")]
+    pub limit_gpu_count: Option<f64>,
+    #[serde(rename = "own")]
+    pub own_gpu_count: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -102,7 +102,7 @@ fn shape(
     spots: &mut Spots<'_>,
 ) -> Option<Shape> {
     let kind = NodeKind {
-        cpu_milli: milli(group.cpus, span, "cpus", spots)?,
+        cpu_milli: milli(group.cpu_count, span, "cpus", spots)?,
         memory_mib: mib(group.memory, span, spots)?,
         gpu_count: group.gpus.unwrap_or(0),
         model: 0,
@@ -257,11 +257,11 @@ fn slices(span: &Range<usize>, group: &Nodes, gpu: &Gpu, spots: &mut Spots<'_>) 
 }
 
 /// A quantity with parts, in thousandths.
-pub fn milli(amount: f64, span: &Range<usize>, key: &str, spots: &mut Spots<'_>) -> Option<u32> {
-    let thousandths = (amount * 1000.0).round();
+pub fn milli(count: f64, span: &Range<usize>, key: &str, spots: &mut Spots<'_>) -> Option<u32> {
+    let thousandths = (count * 1000.0).round();
     if !(0.0..=f64::from(u32::MAX)).contains(&thousandths) {
         let place = spots.key(span, key);
-        spots.wrong(place, format!("`{key}` is {amount}"), "it must be 0 or more, and not as large");
+        spots.wrong(place, format!("`{key}` is {count}"), "it must be 0 or more, and not as large");
         return None;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just above")]

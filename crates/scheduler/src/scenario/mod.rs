@@ -191,7 +191,8 @@ fn queues(tables: &[Spanned<QueueTable>], spots: &mut Spots<'_>) -> Vec<Queue> {
         let mut amount = |key: &str, gpus: Option<f64>| {
             gpus.and_then(|gpus| machines::milli(gpus, &span, key, spots)).map(u64::from)
         };
-        let (limit_milli, own_milli) = (amount("limit", given.limit), amount("own", given.own));
+        let (limit_milli, own_milli) =
+            (amount("limit", given.limit_gpu_count), amount("own", given.own_gpu_count));
         let weight = given.weight.unwrap_or(1);
         if weight == 0 {
             spots.wrong(spots.key(&span, "weight"), "a queue without weight gets nothing", "1 or more");

@@ -13,7 +13,7 @@ pub fn tiresias_jobs(rows: &[TiresiasRow]) -> Vec<JobLine> {
             duration: row.duration,
             limit: Some(row.duration),
             members: Some(row.gpu_count),
-            gpus: Some(1.0),
+            gpu_count: Some(1.0),
             near: Some("node".to_owned()),
             ..JobRow::default()
         },

@@ -179,7 +179,7 @@ impl Jobs<'_> {
             return None;
         };
         let pod = Pod {
-            cpu_milli: host("cpus", row.cpus.unwrap_or(0.0), spots)?,
+            cpu_milli: host("cpus", row.cpu_count.unwrap_or(0.0), spots)?,
             memory_mib,
             gpu_count,
             gpu_milli,
@@ -355,8 +355,8 @@ fn kind(given: &Given<'_>, gpu_count: u8, spots: &mut Spots<'_>) -> Option<Kind>
 /// How many GPUs each member has, and thousandths of each.
 fn gpus(given: &Given<'_>, spots: &mut Spots<'_>) -> Option<(u8, u16)> {
     let row = given.row;
-    let Some(gpus) = row.gpus.filter(|_| row.slice.is_none()) else {
-        if row.gpus.is_some_and(|gpus| (gpus - 1.0).abs() > f64::EPSILON) {
+    let Some(gpus) = row.gpu_count.filter(|_| row.slice.is_none()) else {
+        if row.gpu_count.is_some_and(|gpus| (gpus - 1.0).abs() > f64::EPSILON) {
             spots.wrong((given.place)(spots, "slice"), "a partition is of one GPU", "leave `gpus` out");
         }
         return Some((u8::from(row.slice.is_some()), if row.slice.is_some() { WHOLE_MILLI } else { 0 }));
