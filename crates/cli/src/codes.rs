@@ -30,6 +30,13 @@ pub const NO_FRAMES: Code = Code {
         or more cards, such as `2 gtx-1080 @ pcie3x8 + sli-hb`.",
 };
 
+/// Traces that no replay can be made of.
+pub const NO_REPLAY: Code = Code {
+    name: "no-replay",
+    explanation: "Traces cannot be played: none of the files is one, a file's name does not say of which rank it is, two are \
+        of one rank, or the machine has no GPU that is known. A trace is called `NAME.RANK.et`, or `NAME.RANK.json`.",
+};
+
 /// A layout whose GPUs would keep more than their memory.
 pub const DOES_NOT_FIT: Code = Code {
     name: "does-not-fit",
@@ -246,6 +253,7 @@ pub const CODES: &[Code] = &[
     FILE_TOO_LARGE,
     NO_STEP,
     NO_FRAMES,
+    NO_REPLAY,
     DOES_NOT_FIT,
     ARCHIVE_DAMAGED,
     ARCHIVE_TOO_LARGE,

@@ -28,6 +28,7 @@ mod pairs;
 mod picture;
 mod plan;
 mod predict;
+mod replay;
 mod report;
 mod schedule;
 mod serve;

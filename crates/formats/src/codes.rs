@@ -26,8 +26,9 @@ pub const CODES: &[Code] = &[
     DOCUMENT_SYNTAX,
     INFRASTRUCTURE_UNDEFINED,
     INFRASTRUCTURE_SLICE,
-    TRACE_GRAPH,
-    TRACE_DAMAGED,
+    crate::chakra::TRACE_GRAPH,
+    crate::chakra::TRACE_DAMAGED,
+    crate::chakra::TRACE_COLLECTIVE,
     crate::traces::TRACE_MALFORMED,
     NO_DEVICE,
     LINES_UNUSED,
@@ -180,20 +181,6 @@ pub const INFRASTRUCTURE_SLICE: Code = Code {
     name: "infrastructure-slice",
     explanation: "An edge of a description of a cluster picks more instances or components than there are, or does so \
                   in a form that cannot be read. That edge makes no link.",
-};
-
-/// Nodes of a trace that do not fit together.
-pub const TRACE_GRAPH: Code = Code {
-    name: "trace-graph",
-    explanation: "The nodes of an execution trace contradict each other: two have one id, one waits for a node that \
-                  is not in the trace, or some wait for each other in a circle. A replay of it would hang.",
-};
-
-/// A trace that breaks off.
-pub const TRACE_DAMAGED: Code = Code {
-    name: "trace-damaged",
-    explanation: "An execution trace ends in the middle of a node, or holds bytes that are none. What stands before \
-                  was read; the file was probably cut while it was written or copied.",
 };
 
 /// Nothing was given.

@@ -115,7 +115,7 @@ use weft_catalogue::Catalogue;
 pub use amd_smi_topology::AmdSmiTopology;
 pub use bandwidth_table::BandwidthTable;
 pub use bandwidth_test::BandwidthTest;
-pub use chakra::Chakra;
+pub use chakra::{Chakra, ExecutionNode, ExecutionTrace, TRACE_COLLECTIVE, execution_trace, rank_groups};
 pub use codes::CODES;
 pub use evidence::*;
 pub use format::{Claim, Fit, Format, Line, LineRange, Located, Origin, Part, Read, Source, Text};

@@ -106,6 +106,12 @@ pub const CODES: &[Code] = &[
     crate::time::OUTSIDE,
     crate::validate::NOT_A_NUMBER,
     crate::calibrate::CALIBRATION_FILE,
+    crate::replay::REPLAY_UNMATCHED,
+    crate::replay::REPLAY_MISMATCH,
+    crate::replay::REPLAY_STUCK,
+    crate::replay::REPLAY_NO_TIMES,
+    crate::replay::REPLAY_NO_PRICE,
+    crate::replay::REPLAY_ASSUMED,
     NOT_COMPARED,
     NOT_MODELLED,
 ];

@@ -18,6 +18,7 @@ mod limit;
 mod nccl;
 pub mod pairs;
 mod predict;
+pub mod replay;
 pub mod serve;
 mod settings;
 mod step;

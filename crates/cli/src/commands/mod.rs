@@ -15,6 +15,7 @@ mod man;
 mod plan;
 mod predict;
 mod questions;
+mod replay;
 mod schedule;
 mod serve;
 mod show;
@@ -49,6 +50,7 @@ enum Command {
     Train(train::Args),
     Serve(serve::Args),
     Frames(frames::Args),
+    Replay(replay::Args),
     Schedule(schedule::Args),
     Bench(bench::Args),
     Validate(validate::Args),
@@ -102,6 +104,7 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::Train(args)) => train::run(&args, catalogue()),
         Some(Command::Serve(args)) => serve::run(&args, catalogue()),
         Some(Command::Frames(args)) => frames::run(&args, catalogue()),
+        Some(Command::Replay(args)) => replay::run(&args, catalogue()),
         Some(Command::Schedule(args)) => schedule::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Validate(args)) => validate::run(&args, catalogue()),

@@ -283,7 +283,7 @@ fn extension(path: &Path) -> &str {
 }
 
 /// The file of a timeline says by its name what it is.
-fn timeline_file(text: &str) -> Result<PathBuf, String> {
+pub(super) fn timeline_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match extension(&path) {
         "svg" | "json" => Ok(path),

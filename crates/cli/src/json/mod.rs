@@ -12,6 +12,7 @@ pub mod frames;
 pub mod measured;
 pub mod plan;
 pub mod predict;
+pub mod replay;
 pub mod schedule;
 pub mod schedule_philly;
 pub mod schedule_run;

@@ -25,8 +25,17 @@ pub(super) struct Node {
     pub data_deps: Vec<u64>,
     #[prost(uint64, tag = "7")]
     pub duration_micros: u64,
+    #[prost(message, optional, tag = "8")]
+    pub inputs: Option<Inputs>,
     #[prost(message, repeated, tag = "10")]
     pub attr: Vec<Attribute>,
+}
+
+/// What a node takes; of metadata nodes the process groups.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Inputs {
+    #[prost(string, tag = "1")]
+    pub values: String,
 }
 
 /// A name and one value.

@@ -1,7 +1,10 @@
 //! Chakra's execution traces: protocol buffers behind each other, each after its length, or JSON.
 
+mod codes;
 mod document;
 mod message;
+mod order;
+mod rows;
 mod trace;
 
 #[cfg(test)]
@@ -13,7 +16,6 @@ use prost::Message;
 use weft_base::{Diagnostic, Place};
 use weft_catalogue::Catalogue;
 
-use crate::codes;
 use crate::document::{json, syntax};
 use crate::evidence::Evidence;
 use crate::format::{Claim, Format, Located, Part, Read, Text};
@@ -21,6 +23,9 @@ use crate::ranges;
 
 use message::{Attribute, GlobalMetadata, Node};
 use trace::{Trace, TraceNode};
+
+pub use codes::{TRACE_COLLECTIVE, TRACE_DAMAGED, TRACE_GRAPH};
+pub use rows::{ExecutionNode, ExecutionTrace, execution_trace, rank_groups};
 
 /// The reader.
 #[derive(Debug)]
@@ -74,28 +79,10 @@ impl Format for Chakra {
 
     fn read_bytes(&self, file: &str, bytes: &[u8]) -> Option<Read> {
         let mut rest = bytes;
-        let head = GlobalMetadata::decode(next(&mut rest)?).ok()?;
-        // Nearly anything decodes; only a node of a known kind behind it says that this is a trace.
-        let first = Node::decode(next(&mut { rest })?).ok()?;
-        if !(1..=7).contains(&first.kind) || (first.id == 0 && first.name.is_empty()) {
-            return None;
-        }
+        let version = head(&mut rest)?;
         let mut trace = Trace::default();
-        let schema = head.attr.iter().find(|attribute| attribute.name == "schema");
-        trace.workload.version = if head.version.is_empty() {
-            schema.and_then(|own| own.text.clone()).unwrap_or_default()
-        } else {
-            head.version
-        };
-        let mut damage = None;
-        while !rest.is_empty() {
-            let offset = bytes.len() - rest.len();
-            let Some(node) = next(&mut rest).and_then(|message| Node::decode(message).ok()) else {
-                damage = Some(offset);
-                break;
-            };
-            trace.add(used(&node));
-        }
+        trace.workload.version = version;
+        let damage = messages(bytes, rest, |node| trace.add(used(node)));
         let (workload, mut diagnostics) = trace.finish(self.name());
         diagnostics.extend(damage.map(|offset| {
             let message = format!("the trace breaks off at byte {offset} of {}", bytes.len());
@@ -112,10 +99,43 @@ fn placed(finding: Diagnostic, place: Place) -> Diagnostic {
     if finding.place.is_some() { finding } else { finding.at(place) }
 }
 
-/// The next message, without its length; `None` if it is longer than what is left.
+/// Takes the first message off and gives its version; `None` if this is no trace.
+fn head(rest: &mut &[u8]) -> Option<String> {
+    let head = GlobalMetadata::decode(next(rest)?).ok()?;
+    // Nearly anything decodes; only a node of a known kind behind it says that this is a trace.
+    let first = Node::decode(next(&mut { *rest })?).ok()?;
+    if !(1..=7).contains(&first.kind) || (first.id == 0 && first.name.is_empty()) {
+        return None;
+    }
+    let schema = head.attr.into_iter().find(|attribute| attribute.name == "schema");
+    Some(if head.version.is_empty() {
+        schema.and_then(|own| own.text).unwrap_or_default()
+    } else {
+        head.version
+    })
+}
+
+/// Takes all nodes of `rest`, the end of `bytes`; gives the byte at which they break off.
+fn messages(bytes: &[u8], mut rest: &[u8], mut take: impl FnMut(&Node)) -> Option<usize> {
+    while !rest.is_empty() {
+        let offset = bytes.len() - rest.len();
+        // An empty message would be a node that takes a byte of the file and many more in memory.
+        let message = next(&mut rest).filter(|message| !message.is_empty());
+        let Some(node) = message.and_then(|message| Node::decode(message).ok()) else {
+            return Some(offset);
+        };
+        take(&node);
+    }
+    None
+}
+
+/// The longest message that is taken, so that one of nothing but empty attributes takes no memory to speak of.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// The next message, without its length; `None` if it is longer than what is left, or than any node.
 fn next<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
     let length = prost::decode_length_delimiter(&mut *rest).ok()?;
-    let (message, behind) = rest.split_at_checked(length)?;
+    let (message, behind) = rest.split_at_checked(length).filter(|_| length <= MESSAGE_BYTES_MAX)?;
     *rest = behind;
     Some(message)
 }
@@ -126,6 +146,7 @@ fn used(node: &Node) -> TraceNode<'_> {
     let number = |name: &str| attribute(name).and_then(Attribute::number);
     TraceNode {
         id: node.id,
+        line: 1,
         name: &node.name,
         kind: usize::try_from(node.kind).unwrap_or(0),
         depends: node.data_deps.clone(),
@@ -134,6 +155,13 @@ fn used(node: &Node) -> TraceNode<'_> {
         is_host: attribute("is_cpu_op").and_then(|own| own.flag.or(own.number().map(|number| number != 0))),
         collective: number("comm_type"),
         bytes: number("comm_size"),
-        group: attribute("pg_name").and_then(|own| own.text.clone()),
+        group: attribute("pg_name")
+            .and_then(|own| own.text.clone().or(own.number().map(|name| name.to_string()))),
+        source: number("comm_src"),
+        destination: number("comm_dst"),
+        tag: number("comm_tag"),
+        operations: number("num_ops"),
+        tensor_bytes: number("tensor_size"),
+        inputs: node.inputs.as_ref().map_or("", |inputs| &inputs.values),
     }
 }

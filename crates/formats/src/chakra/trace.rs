@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use weft_base::{Bytes, Diagnostic, Severity, Span};
 
-use crate::codes;
+use super::codes;
+use super::document::Sink;
 use crate::evidence::{Workload, WorkloadCollective, WorkloadCount, WorkloadNodeKind};
 
 /// Picoseconds in a microsecond.
-const MICROSECOND: u64 = 1_000_000;
+pub(super) const MICROSECOND: u64 = 1_000_000;
 
 /// Collectives of different kind, size or group that are kept.
 const COLLECTIVES_MAX: usize = 10_000;
 
 /// Chakra's collectives by number, in our words.
-const COLLECTIVES: [&str; 10] = [
+pub(super) const COLLECTIVES: [&str; 10] = [
     "all-reduce",
     "reduce",
     "all-gather",
@@ -31,6 +32,8 @@ const COLLECTIVES: [&str; 10] = [
 #[derive(Debug, Default)]
 pub(super) struct TraceNode<'n> {
     pub id: u64,
+    /// Line of the file, from 1; 1 where it has no lines.
+    pub line: u32,
     pub name: &'n str,
     pub kind: usize,
     /// Nodes whose results it needs.
@@ -43,6 +46,13 @@ pub(super) struct TraceNode<'n> {
     pub collective: Option<u64>,
     pub bytes: Option<u64>,
     pub group: Option<String>,
+    pub source: Option<u64>,
+    pub destination: Option<u64>,
+    pub tag: Option<u64>,
+    pub operations: Option<u64>,
+    pub tensor_bytes: Option<u64>,
+    /// The values that it takes, as text.
+    pub inputs: &'n str,
 }
 
 /// Number in Chakra, size and group.
@@ -62,6 +72,18 @@ pub(super) struct Trace {
     controls: Vec<u64>,
     /// Where the dependencies of each node end.
     ends: Vec<usize>,
+}
+
+impl Sink for Trace {
+    fn node(&mut self, node: TraceNode<'_>) {
+        self.add(node);
+    }
+
+    fn version(&mut self, version: &str) {
+        if self.workload.version.is_empty() {
+            version.clone_into(&mut self.workload.version);
+        }
+    }
 }
 
 impl Trace {
@@ -216,7 +238,7 @@ fn stuck(waits: &mut [usize], mut edges: Vec<(usize, usize)>) -> Vec<usize> {
 }
 
 /// Whether a kernel's or an operator's name holds a collective's: `ncclKernel_AllReduce_RING_LL`.
-fn says(name: &str, word: &str) -> bool {
+pub(super) fn says(name: &str, word: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     plain.contains(&word.replace('-', ""))

@@ -320,7 +320,7 @@ pub(super) fn peak(gpu: &Gpu, precision: Precision) -> Result<f64, TrainError> {
     Ok(if precision == Precision::Tf32 { flops / 2.0 } else { flops })
 }
 
-fn rate(gpu: &Gpu) -> f64 {
+pub(super) fn rate(gpu: &Gpu) -> f64 {
     gpu.memory_rate.value.as_gigabytes() * 1e9
 }
 

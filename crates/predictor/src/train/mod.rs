@@ -16,6 +16,7 @@ mod timeline;
 mod torus;
 
 pub use compute::{ComputePrices, Forward};
+pub(crate) use network::GroupPrice;
 pub use network::Network;
 pub use score::{Answered, FileScore, Kept, KindScore, Pair, Ratio, Ratios, Tables, TrainReport, score};
 pub use search::{Candidate, Found, Search};

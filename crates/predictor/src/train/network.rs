@@ -36,6 +36,17 @@ pub(crate) struct Peers {
     pub rate_gbps: f64,
 }
 
+/// What a collective of named ranks takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GroupPrice {
+    /// Seconds while nothing else is sent.
+    pub alone_s: f64,
+    /// Of what the ports of each of its domains to the network carry, what it then takes; 0 within one domain.
+    pub ports_share: f64,
+    /// The domains, by number.
+    pub domains: Vec<u32>,
+}
+
 /// Times by size, of one collective of one spread of ranks.
 type Curve = Vec<f64>;
 
@@ -74,9 +85,55 @@ impl<'s> Network<'s> {
             return Err(TrainError::CrossesRails { axis: transfer.axis });
         }
         let alone = self.seconds(transfer.collective, spread, bytes)?;
-        let shared = self.shared(transfer, spread, bytes)?;
+        let shared = self.shared(transfer.collective, transfer.reach.gpus, spread, bytes)?;
         let slower = fabric.slower(transfer.collective, transfer.reach, self.domain_gpus);
         Ok(transfer.repeat_count * alone.max(shared) * slower)
+    }
+
+    /// A collective of just these ranks, in order, whatever else goes on; `None` where rails that no switch joins keep
+    /// them apart.
+    pub(crate) fn group(
+        &self,
+        collective: Collective,
+        ranks: &[u32],
+        bytes: f64,
+    ) -> Result<Option<GroupPrice>, TrainError> {
+        let (spread, domains) = self.spread_of(ranks);
+        let span = ranks.last().zip(ranks.first()).map_or(0, |(last, first)| last.saturating_sub(*first));
+        let gpus = u32::try_from(ranks.len()).unwrap_or(u32::MAX);
+        let reach = Reach { gpus, stride: (span / gpus.saturating_sub(1).max(1)).max(1) };
+        let fabric = &self.site.fabric;
+        if spread.domains > 1 && fabric.is_cut(collective, reach) {
+            return Ok(None);
+        }
+        let alone_s = self.exactly(collective, spread, bytes)?;
+        let groups = self.domain_gpus / spread.within.max(1);
+        let ports_share = match spread.domains {
+            0 | 1 => 0.0,
+            _ if groups < 2 => 1.0,
+            _ => {
+                let between_s = self.seconds(collective, spread, bytes)?;
+                (self.shared(collective, gpus, spread, bytes)? / (between_s * f64::from(groups))).min(1.0)
+            }
+        };
+        let slower =
+            if spread.domains > 1 { fabric.slower(collective, reach, self.domain_gpus) } else { 1.0 };
+        Ok(Some(GroupPrice { alone_s: alone_s * slower, ports_share, domains }))
+    }
+
+    /// Which domains ranks are in. Where their distances differ, they are taken to be neighbours.
+    fn spread_of(&self, ranks: &[u32]) -> (Spread, Vec<u32>) {
+        let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for rank in ranks {
+            members.entry(rank / self.domain_gpus.max(1)).or_default().push(*rank);
+        }
+        let fullest = members.values().max_by_key(|members| members.len()).map_or(&[][..], Vec::as_slice);
+        let mut strides = fullest.windows(2).map(|pair| pair[1].saturating_sub(pair[0]).max(1));
+        let first = strides.next().unwrap_or(1);
+        let stride = if strides.all(|stride| stride == first) { first } else { 1 };
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let spread = Spread { within: count(fullest.len()).max(1), stride, domains: count(members.len()) };
+        (spread, members.into_keys().collect())
     }
 
     /// Which domains a group of ranks is in.
@@ -86,22 +143,28 @@ impl<'s> Network<'s> {
     }
 
     /// Seconds that the domain's ports to the network take, where all its groups talk at once.
-    fn shared(&self, transfer: &Transfer, spread: Spread, bytes: f64) -> Result<f64, TrainError> {
+    fn shared(
+        &self,
+        collective: Collective,
+        gpus: u32,
+        spread: Spread,
+        bytes: f64,
+    ) -> Result<f64, TrainError> {
         let groups = self.domain_gpus / spread.within.max(1);
         if spread.domains < 2 || groups < 2 {
             return Ok(0.0);
         }
         // All GPUs of the domains in one collective: what the ports carry together.
         let whole = Spread { within: self.domain_gpus, stride: 1, domains: spread.domains };
-        let (ranks, all) = (f64::from(transfer.reach.gpus), f64::from(whole.within * whole.domains));
+        let (ranks, all) = (f64::from(gpus), f64::from(whole.within * whole.domains));
         let part = |ranks: f64| (ranks - 1.0) / ranks;
         // A point-to-point message of each GPU at once is an exchange in which each sends as much to one.
-        let sends = transfer.collective == Collective::SendRecv;
-        if sends || transfer.collective == Collective::AllToAll {
+        let sends = collective == Collective::SendRecv;
+        if sends || collective == Collective::AllToAll {
             let sent = if sends { bytes } else { bytes * part(ranks) };
             return self.seconds(Collective::AllToAll, whole, sent / part(all));
         }
-        self.seconds(transfer.collective, whole, bytes * f64::from(groups) * part(ranks) / part(all))
+        self.seconds(collective, whole, bytes * f64::from(groups) * part(ranks) / part(all))
     }
 
     fn seconds(&self, collective: Collective, spread: Spread, bytes: f64) -> Result<f64, TrainError> {
@@ -118,7 +181,28 @@ impl<'s> Network<'s> {
         Ok(seconds)
     }
 
+    /// The same for just this size, which is what a prediction of it says.
+    fn exactly(&self, collective: Collective, spread: Spread, bytes: f64) -> Result<f64, TrainError> {
+        if self.site.torus.is_some() {
+            return self.seconds(collective, spread, bytes);
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "sizes are positive and fit"
+        )]
+        let size = Bytes::new(bytes.max(1.0) as u64);
+        let times = self.times(collective, spread, &[size])?;
+        Ok(times.first().copied().unwrap_or_default())
+    }
+
     fn find(&self, collective: Collective, spread: Spread) -> Result<Curve, TrainError> {
+        let sizes: Vec<Bytes> =
+            (0..POINTS).map(|step| Bytes::new(1 << (LEAST_POWER + POWER_STEP * step))).collect();
+        self.times(collective, spread, &sizes)
+    }
+
+    fn times(&self, collective: Collective, spread: Spread, sizes: &[Bytes]) -> Result<Curve, TrainError> {
         let built = u32::try_from(self.site.domains.len()).unwrap_or(u32::MAX);
         if spread.domains > built && built < 2 {
             return Err(TrainError::TooFewGpus {
@@ -129,8 +213,6 @@ impl<'s> Network<'s> {
         let request = self.request(collective, spread);
         let found = self.look(spread, &request)?;
         let predictor = Predictor::known(&self.site.topology, self.site.catalogue, &request, &found)?;
-        let sizes: Vec<Bytes> =
-            (0..POINTS).map(|step| Bytes::new(1 << (LEAST_POWER + POWER_STEP * step))).collect();
         let predictor = match (spread.domains, collective) {
             (1 | 2, _) | (_, Collective::SendRecv) => predictor,
             (domains, _) => {
@@ -138,7 +220,7 @@ impl<'s> Network<'s> {
                 predictor.with_nodes(domains).ok_or(none)?
             }
         };
-        let rows = predictor.rows(collective, &sizes)?;
+        let rows = predictor.rows(collective, sizes)?;
         Ok(rows.iter().map(|row| row.time.as_seconds()).collect())
     }
 

@@ -118,6 +118,11 @@ impl<'c> Site<'c> {
         compute::peak(self.gpu, precision).ok()
     }
 
+    /// Bytes per second of one GPU's memory.
+    pub fn memory_bytes_per_s(&self) -> f64 {
+        compute::rate(self.gpu)
+    }
+
     /// Bytes of one GPU's memory.
     pub fn gpu_bytes(&self) -> f64 {
         self.gpu.memory.value.as_f64()
